@@ -22,7 +22,6 @@ HANDOUT = HERE.parent
 sys.path[:0] = [str(HERE), str(HANDOUT.parent), str(HANDOUT.parent / "src")]
 
 # noqa: E402 (the three folders first)
-from draws import with_draws
 from formulas import adjusted, math_font
 from sources import Sources
 
@@ -83,7 +82,7 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         html,
         flags=re.DOTALL,
     )
-    return with_draws(html)
+    return html
 
 
 def _pandoc(text: str, sources: Sources) -> str:

@@ -5,7 +5,7 @@ To print some examples of each, run in this folder:
 
     python dataset.py namedata
     python dataset.py charcorruption
-    python dataset.py charcorruption --html     # a page: one example step by step, histograms
+    python dataset.py charcorruption --html     # examples beside documents; lengths, shares
 """
 
 import argparse
@@ -192,7 +192,7 @@ def main() -> None:
         help="the folder of wiki.txt and birth_places_train.tsv",
     )
     parser.add_argument(
-        "--html", action="store_true", help="charcorruption: write a page of a thousand examples"
+        "--html", action="store_true", help="charcorruption: draw thousands, and write a page"
     )
     args = parser.parse_args()
     if args.html:
@@ -216,7 +216,7 @@ def main() -> None:
 
 
 def make_page(args: argparse.Namespace) -> None:
-    """Have the assignment's code draw a thousand examples, and write span_corruption.html here."""
+    """Have the assignment's code draw thousands of examples; write span_corruption.html here."""
     here = Path(__file__).resolve().parent
     run = here.parent / "run.py"
     if args.dataset != "charcorruption":

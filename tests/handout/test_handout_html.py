@@ -135,8 +135,7 @@ def test_no_tex_is_left(page):
     shown = words(page, "style", "script", "code", "annotation")
     assert not re.findall(r".{0,40}(?:\\|\0|\[fig:|\[tab:|edition-|``|\$).{0,40}", shown)
     classes = {span.get("class") for span in page.iter("span")}
-    drawn = {"cells", "prefix", "masked", "suffix"}  # of span corruption
-    assert classes <= {"equation", "wide", "mask", "pad", None, *drawn}
+    assert classes <= {"equation", "wide", "mask", "pad", None}
     assert all("--" not in words(code) or "–" not in words(code) for code in page.iter("code"))
 
 

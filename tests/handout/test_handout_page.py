@@ -131,15 +131,6 @@ def test_the_scale_of_the_scores(browser, page, handout):
             assert heights == pytest.approx(100 * np.concatenate(weights), abs=1e-3)
 
 
-def test_span_corruption_is_drawn_again(browser, page):
-    with opened(browser, page) as tab:
-        box = tab.locator("#fig-span_corruption + section")
-        shown = box.locator(".example:visible")
-        first = shown.inner_text()
-        box.get_by_role("button", name="Draw again").press("Enter")
-        assert shown.count() == 1 and shown.inner_text() != first
-
-
 def test_without_scripts_and_on_paper_the_pictures_stand(browser, page):
     with opened(browser, page, java_script_enabled=False) as tab:
         assert tab.locator("fieldset").count() == 0

@@ -101,16 +101,6 @@ def test_answers_stay_on_their_lines(submission, corpus):
     assert predict_places(Chatty(), ["Where was Ada born?"], corpus) == ["Gü"]
 
 
-def test_generation_stops_at_the_end_of_the_block(tiny_model):
-    model = tiny_model(7, 12, True)
-    assert [
-        len(row)
-        for row in generate(
-            model, [torch.ones(9, dtype=torch.long), torch.ones(4, dtype=torch.long)], 5, stop=-1
-        )
-    ] == [3, 5]
-
-
 def test_evaluate_places(submission, tmp_path):
     file = tmp_path / "answers.tsv"
     file.write_text("Q1\tParis\r\nQ2\tRome\nQ3\tOslo", encoding="utf-8")

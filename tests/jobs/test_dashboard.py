@@ -2,17 +2,18 @@
 makes of it.
 """
 
+import importlib
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from browser import SIZES, opened, sideways, smallest_text, violations
 from common.files import UserError
 from common.ngrams import repetition_rate
-from conftest import SOLUTION, STARTER, run_cli
+from conftest import SOLUTION, run_cli
 from jobs.problem6 import dashboard_page
 from jobs.problem6.dashboard import dashboard, watch
 from jobs.training_log import RunLog, entropy, read_log
@@ -38,8 +39,6 @@ class Scalars:
 @pytest.fixture
 def diagnostics(submission):
     """The reference's module."""
-    import importlib
-
     return importlib.import_module("submission.problem6.diagnostics")
 
 
@@ -71,18 +70,8 @@ def test_a_monitor_is_a_writer(fresh, diagnostics):
     trainer = fresh(max_epochs=8, log_every=2, writer=monitor)
     trainer.train()
     monitor.close()
-    assert [alarm.name for alarm in monitor.alarms] == ["slow_convergence"] and 10 < monitor.alarms[
-        0
-    ].step <= 14
-
-    monitor = diagnostics.Monitor(total_steps=40)
-    trainer = fresh(max_epochs=8, log_every=2, writer=monitor)
-    with torch.no_grad():
-        trainer.model.head.weight[0, 0] = math.nan
-    with pytest.raises(RuntimeError, match="loss became nan"):
-        trainer.train()
-    monitor.close()
-    assert [alarm.name for alarm in monitor.alarms] == ["exploding_loss"]
+    (alarm,) = monitor.alarms
+    assert alarm.name == "slow_convergence" and 10 < alarm.step <= 14
 
 
 def test_a_log_makes_no_difference_to_the_training(submission, tmp_path):
@@ -114,52 +103,36 @@ def test_a_log_makes_no_difference_to_the_training(submission, tmp_path):
 
 
 def test_what_is_measured():
-    even = torch.ones(4, 4).tril()
-    even = (even / even.sum(dim=1, keepdim=True)).expand(2, 1, 4, 4)
-    sure = torch.eye(4).expand(2, 1, 4, 4)
-    used = torch.tensor([[True] * 4, [True, True, False, False]])
-    assert torch.allclose(
-        entropy(torch.cat((even, sure), dim=1), used), torch.tensor([1.0, 0.0]), atol=1e-6
-    )
-    half = torch.tensor([[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]])[None, None]
-    expected = 2 * math.log(2) / (math.log(2) + math.log(3))
-    assert abs(entropy(half, torch.ones(1, 3, dtype=torch.bool)).item() - expected) < 1e-6
-    assert (
-        repetition_rate([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
-        and repetition_rate([1] * 8) == 0.8
-    )
-    assert repetition_rate([1, 2, 3]) == 0
+    """Even weights have entropy 1, sure ones 0; between them, the mean over rows that choose."""
+    rows = [[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]
+    weights = torch.stack((torch.ones(3, 3).tril(), torch.eye(3), torch.tensor(rows)))[None]
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    expected = torch.tensor([1, 0, 2 * math.log(2) / math.log(6)])
+    used = torch.ones(1, 3, dtype=torch.bool)
+    assert torch.allclose(entropy(weights, used), expected, atol=1e-6)
+    assert repetition_rate([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
 
 
 def test_a_resumed_training_goes_on_with_its_log(submission, tmp_path):
     path = write_log(tmp_path, [{"step": step, "loss": 1.0} for step in (10, 20, 30)])
     log = RunLog(path, Scalars(), resume=True)
-    log.begin(
-        {"run": "b", "total_steps": 50},
-        submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8)),
-        Counting(),
-        5,
-    )
+    model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8))
+    log.begin({"run": "b", "total_steps": 50}, model, Counting(), 5)
     assert [record["step"] for record in read_log(path)[1]] == [10, 20, 30]
     for step in (20, 40):
-        log.add_scalar("lr", 0.1, step)
         log.add_scalar("loss", 0.5, step)
     log.close()
     header, records = read_log(path)
-    assert (
-        header["run"] == "b"
-        and [record["step"] for record in records] == [10, 20, 40]
-        and records[1]["loss"] == 0.5
-    )
+    losses = [(record["step"], record["loss"]) for record in records]
+    assert header["run"] == "b" and losses == [(10, 1.0), (20, 0.5), (40, 0.5)]
 
 
 def test_a_log_that_cannot_be_written(submission, tmp_path, capsys, monkeypatch):
     (tmp_path / "runs").write_text("in the way", encoding="utf-8")
     model = submission.GPT(submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8))
+    log = RunLog(tmp_path / "runs" / "x.jsonl", Scalars())
     with pytest.raises(UserError, match="cannot be written.*--out"):
-        RunLog(tmp_path / "runs" / "x.jsonl", Scalars()).begin(
-            {"total_steps": 5}, model, Counting(), 5
-        )
+        log.begin({"total_steps": 5}, model, Counting(), 5)
     log = RunLog(tmp_path / "x.jsonl", Scalars())
     log.begin({"total_steps": 5}, model, Counting(), 5)
 
@@ -181,14 +154,12 @@ TOTAL = '{"total_steps": 9}\n'
     [
         ("nonsense\n", "line 1"),
         ('{"run": "a"}\n', "line 1"),
-        ('{"total_steps": 0}\n', "line 1"),
         ('{"total_steps": 9, "reference_loss": true}\n', "line 1: reference_loss is True"),
         ("", "is empty.*Restart"),
         ('{"total', "no complete line"),
         (f"{TOTAL}[]\n", "line 2"),
         (TOTAL + '{"step": 1, "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "line 2"),
         (TOTAL + '{"step": 1, "loss": "abc"}\n', "line 2: loss is 'abc', which is not a number"),
-        (TOTAL + '{"step": 1, "loss": ' + "9" * 4000 + "}\n", "line 2: loss is 9"),
         (TOTAL + '{"step": 1, "grad_norm": [1.0, null]}\n', "line 2: grad_norm is"),
         (TOTAL + '{"step": 2}\n{"step": 2}\n', "line 3"),
     ],
@@ -220,22 +191,8 @@ def test_the_page_of_a_bad_run(diagnostics, tmp_path, capsys):
     assert page.text.count("nan") == 1  # in the monitor's message
 
 
-def test_a_healthy_and_an_empty_run(diagnostics, tmp_path):
-    write_log(tmp_path, [{"step": i, "loss": 3.0 / i, "lr": 1e-3} for i in range(1, 2000)])
-    dashboard(diagnostics, tmp_path)
-    text = (tmp_path / "dashboard.html").read_text(encoding="utf-8")
-    assert (
-        "No alarm." in text and text.count("No record has a value for") == 3 and len(text) < 60_000
-    )
-    write_log(tmp_path, [])
-    dashboard(diagnostics, tmp_path)
-    assert (tmp_path / "dashboard.html").read_text(encoding="utf-8").count(
-        "No record has a value for"
-    ) == 5
-
-
-def records_that_learn(n=40, left=0):
-    """A record each 250 steps of n + left, 30 s apart, in which knowledge grows late."""
+def records_that_learn(n=40):
+    """A record each 250 steps, 30 s apart, in which knowledge grows late."""
     return [
         {
             "step": 250 * i,
@@ -254,58 +211,44 @@ def test_knowledge_is_beside_the_loss_with_the_minutes_left_and_the_texts():
     header = {"total_steps": 12_500, "people": 17, "reference_loss": 0.5}
     html = dashboard_page.page(header, records, [])
     page = Page(html)
-    assert "Loss and knowledge" in page.text and "50% at the end, of 17 people" in page.text
-    assert "Half of them were first known at step 10,000" in page.text
-    assert "It took 20 minutes so far; at its present pace, 5 minutes are left." in page.text
-    assert "what the course's own solution reached" in " ".join(page.text.split())
+    assert "50% at the end, of 17 people" in page.text and "known at step 10,000" in page.text
+    assert "20 minutes so far; at its present pace, 5 minutes are left." in page.text
     assert page.text.count("Ada 1M") == 1 and "Ada 40M" in page.text and "<b>" not in html
-    done = Page(dashboard_page.page({"total_steps": 10_000}, records, [])).text
-    assert "It took 20 minutes." in done and "are left" not in done and "own solution" not in done
+    assert ">80%</text>" in dashboard_page.page(header, records_of_a_bad_run() + records[-2:], [])
 
 
-def test_layers_count_from_1_and_heads_from_0_and_knowledge_is_in_percent():
-    records = records_of_a_bad_run()
-    html = dashboard_page.page({"total_steps": 999}, records + records_that_learn()[-2:], [])
-    text = Page(html).text
-    assert "layer 1" in text and "layer 3" in text and "layer 0" not in text
-    assert "Layer 1: in" in text and "Layer 3: in" in text and "Layer 0" not in text
-    assert "head 0" in text and ">80%</text>" in html
-    norms = html[html.index("Gradient norm") : html.index("Attention entropy by")]
-    assert sorted(re.findall(r'<text[^>]*"name"[^>]*>(\d)<', norms)) == ["1", "2", "3"]
+class Own:
+    """A monitor of a student's; what it returns is set later."""
+
+    returned = []
+
+    def __init__(self, total_steps, reference_loss=None):
+        self.seen = []
+        Own.latest = self
+
+    def update(self, record):
+        self.seen.append(set(record))
+        return self.returned
 
 
 def test_a_monitor_sees_only_what_question_6f_names():
-    seen = []
-
-    class Module:
-        class Monitor:
-            def __init__(self, total_steps, reference_loss=None):
-                pass
-
-            def update(self, record):
-                seen.append(set(record))
-                return []
-
-    watch(Module, {"total_steps": 9}, records_that_learn(3))
-    assert seen == [{"step", "loss", "attention_entropy"}] * 3
+    watch(SimpleNamespace(Monitor=Own), {"total_steps": 9}, records_that_learn(3))
+    assert Own.latest.seen == [{"step", "loss", "attention_entropy"}] * 3
 
 
-@pytest.mark.full
-def test_the_page_in_a_browser(browser, tmp_path):
-    alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3." + "x" * 99)]
-    html = dashboard_page.page(
-        {"total_steps": 12_500, "reference_loss": 0.5}, records_that_learn(), alarms
-    )
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    for size in SIZES:
-        for scheme in ("light", "dark"):
-            with opened(browser, tmp_path / "page.html", size, scheme) as tab:
-                assert violations(tab) == [] and sideways(tab) <= 0
-                assert smallest_text(tab) >= 9.4
-                boxes = tab.locator(".scroll").all()
-                assert boxes and all(box.get_attribute("tabindex") == "0" for box in boxes)
-                alarms_fit = "box => box.scrollWidth <= box.clientWidth"
-                assert tab.locator(".alarms .scroll").evaluate(alarms_fit)
+@pytest.mark.parametrize("returned", [None, 3, ["x"], [("a", "later", "c")], [("a", 10**400, "c")]])
+def test_nonsense_from_a_monitor_is_a_sentence(monkeypatch, returned):
+    monkeypatch.setattr(Own, "returned", returned)
+    with pytest.raises(UserError, match="update returned .* of step 7"):
+        watch(SimpleNamespace(Monitor=Own), {"total_steps": 9}, [{"step": 7}])
+
+
+def test_what_is_no_monitor_is_a_sentence(monkeypatch):
+    with pytest.raises(UserError, match="no class Monitor"):
+        watch(SimpleNamespace(Monitor=int), {"total_steps": 9}, [])
+    monkeypatch.setattr(Own, "__init__", lambda self, total_steps: None)
+    with pytest.raises(UserError, match="reference_loss"):
+        watch(SimpleNamespace(Monitor=Own), {"total_steps": 9}, [])
 
 
 def test_text_is_escaped_and_odd_values_are_borne():
@@ -331,58 +274,16 @@ def test_text_is_escaped_and_odd_values_are_borne():
     Page(dashboard_page.page({"total_steps": 9}, [{"step": 5, **odd}], []))
 
 
-@pytest.mark.parametrize("returned", [None, 3, ["x"], [("a", "later", "c")], [("a", 10**400, "c")]])
-def test_nonsense_from_a_monitor_is_a_sentence(returned):
-    class Module:
-        class Monitor:
-            def __init__(self, total_steps, reference_loss=None):
-                pass
-
-            def update(self, record):
-                return returned
-
-    with pytest.raises(UserError, match="update returned .* of step 7"):
-        watch(Module, {"total_steps": 9}, [{"step": 7}])
-
-
-def test_a_monitor_that_cannot_be_made_is_a_sentence():
-    class Blind:
-        def __init__(self, total_steps):
-            pass
-
-        def update(self, record):
-            return []
-
-    for module, words in (
-        (object(), "no class Monitor"),
-        (type("M", (), {"Monitor": int}), "no class Monitor"),
-        (type("M", (), {"Monitor": Blind}), "reference_loss"),
-    ):
-        with pytest.raises(UserError, match=words):
-            watch(module, {"total_steps": 9}, [])
-
-
 def test_the_command(tmp_path):
     process = run_cli("dashboard", "--submission", SOLUTION, "--out", tmp_path)
     assert process.returncode == 2 and "./run.sh vanilla_pretrain --log" in process.stderr
     assert not any(tmp_path.iterdir())
-    with_log, without = tmp_path / "a", tmp_path / "b"
-    for out, options in ((with_log, ("--log",)), (without, ())):
-        process = run_cli("vanilla_pretrain", *SMOKE, "--out", out, *options)
-        assert process.returncode == 0, process.stderr
-        assert ("runs/vanilla_pretrain.jsonl" in process.stdout) == bool(options)
-    assert not list(without.glob("runs/*.jsonl"))
-    a, b = (
-        torch.load(out / "vanilla.pretrain.params", weights_only=True)
-        for out in (with_log, without)
-    )
-    assert all(torch.equal(a[name], b[name]) for name in a)
-    header, records = read_log(with_log / "runs" / "vanilla_pretrain.jsonl")
+    process = run_cli("vanilla_pretrain", *SMOKE, "--out", tmp_path, "--log")
+    assert process.returncode == 0 and "runs/vanilla_pretrain.jsonl" in process.stdout
+    header, records = read_log(tmp_path / "runs" / "vanilla_pretrain.jsonl")
     assert header["total_steps"] == records[-1]["step"]
     assert {"loss", "lr", "grad_norm", "attention_entropy"} <= records[-1].keys()
     assert 0 <= records[0]["knowledge"] <= 1 and len(records[0]["texts"]) == 3
-    process = run_cli("dashboard", "--submission", SOLUTION, "--out", with_log)
+    process = run_cli("dashboard", "--submission", SOLUTION, "--out", tmp_path)
     assert process.returncode == 0 and "no alarms" in process.stdout
-    assert (with_log / "dashboard.html").is_file()
-    process = run_cli("dashboard", "--submission", STARTER, "--out", with_log)
-    assert process.returncode == 3 and "6f: Monitor" in process.stderr
+    assert (tmp_path / "dashboard.html").is_file()

@@ -11,13 +11,10 @@ import shutil
 import pytest
 import torch
 
-from browser import SIZES, opened, sideways, smallest_text, violations
 from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
 from jobs.package import load_module
 from jobs.problem6 import exploding, repetition, slow
-from jobs.problem6.broken_training import mean_at, write_page
-from jobs.targets import SMALL
 from page import Page
 
 CASES = {
@@ -93,25 +90,24 @@ def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target)
         assert "temperature" not in printed.split("Its loss is fine")[1]
 
 
-def test_some_fixes_give_some_columns(small, fixes, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("target", "missing", "shown", "hidden"),
+    [
+        ("debug_exploding", "clip_gradients", "attention_scores alone", "both"),
+        ("debug_slow", "init_depth_scaled", "PreNormStack alone", "PreNormStack and init"),
+        ("debug_repetition", "no_repeat_ngrams", "penalty 1.2", "4-gram twice"),
+    ],
+)
+def test_some_fixes_give_some_columns(
+    small, fixes, capsys, monkeypatch, target, missing, shown, hidden
+):
     def stub(*args, **options):
         raise NotImplementedError("6e: a_stub")
 
-    monkeypatch.setattr(fixes, "clip_gradients", stub)
-    CASES["debug_exploding"](fixes, 0)
+    monkeypatch.setattr(fixes, missing, stub)
+    CASES[target](fixes, 0)
     printed = capsys.readouterr().out
-    assert (
-        "  clip_gradients: " in printed
-        and "attention_scores alone" in printed
-        and "both" not in printed
-    )
-    monkeypatch.setattr(fixes, "init_depth_scaled", stub)
-    CASES["debug_slow"](fixes, 0)
-    assert "PreNormStack alone" in capsys.readouterr().out
-    monkeypatch.setattr(fixes, "no_repeat_ngrams", stub)
-    CASES["debug_repetition"](fixes, 0)
-    printed = capsys.readouterr().out
-    assert "penalty 1.2" in printed and "4-gram twice" not in printed
+    assert f"  {missing}: " in printed and shown in printed and hidden not in printed
 
 
 @pytest.mark.parametrize(
@@ -133,15 +129,6 @@ def test_nonsense_is_a_sentence(small, fixes, monkeypatch, target, name, result)
         CASES[target](fixes, 0)
 
 
-def test_a_text_of_the_wrong_length_is_a_sentence(small, fixes, monkeypatch):
-    def two_more(model, x, steps, **options):
-        return torch.ones(1, x.size(1) + (1 if steps == 1 else 2), dtype=torch.int64)
-
-    monkeypatch.setattr(fixes, "generate", two_more)
-    with pytest.raises(UserError, match="generate of fixes.py returned a tensor of shape"):
-        CASES["debug_repetition"](fixes, 0)
-
-
 @pytest.mark.parametrize(
     ("target", "old", "new", "words"),
     [
@@ -157,12 +144,6 @@ def test_a_text_of_the_wrong_length_is_a_sentence(small, fixes, monkeypatch):
             "x",
             "in generate:\n .*\nValueError: the model reads at most",
         ),
-        (
-            "debug_slow",
-            "nn.Linear)][-1:])",
-            "nn.Linear)][-1])",
-            "in init_depth_scaled:\n .*\nTypeError: ",
-        ),
         ("debug_slow", "class PreNormStack", "class PreNorm", "has no PreNormStack"),
     ],
 )
@@ -174,52 +155,12 @@ def test_an_error_in_fixes_is_a_sentence_with_its_place(small, tmp_path, target,
         CASES[target](load_module(tmp_path / "mine", FIXES), 0)
 
 
-def test_the_verdicts_are_read_off_the_numbers():
-    nan, steps = float("nan"), exploding.STEPS
-    broken, stuck, falls = [4.0, 9.0, 156.3, nan], [2.6] * steps, [1.5] * steps
-    assert "rises to 156 and is not a number after 3 steps" in exploding.verdict(
-        {"as it was": broken}
-    )
-    runs = {"as it was": broken, "attention_scores alone": broken, "clip_gradients alone": stuck}
-    assert "Scaling alone still explodes" in exploding.verdict(runs)
-    assert "it trains to 1.50" in exploding.verdict({**runs, "both": falls})
-    assert "Look at attention_scores" in exploding.verdict({**runs, "both": stuck})
-    assert "Look at clip_gradients" in exploding.verdict(
-        {**runs, "clip_gradients alone": broken, "both": broken}
-    )
-    assert "still falling" in slow.verdict({"as it was": 3.18, "yours": 2.0}, 3.2)
-    assert "Look at the residual path" in slow.verdict({"as it was": 3.18, "yours": 3.1}, 3.2)
-    greedy = {"corpus": 0.04, "greedy": 0.8}
-    assert "15%" in repetition.verdict({**greedy, repetition.SAMPLED: 0.15, "no 4-gram twice": 0.0})
-    assert "Look at the draw" in repetition.verdict({**greedy, repetition.SAMPLED: 0.8})
-    assert "Look at no_repeat_ngrams" in repetition.verdict(
-        {**greedy, repetition.SAMPLED: 0.1, "no 4-gram twice": 0.2}
-    )
-    assert mean_at([1.0, 2.0, 3.0], 2) == 1.5 and mean_at([1.0], 2) != mean_at([1.0], 2)
-
-
 def test_on_the_command_line(tmp_path):
     """A folder without fixes.py, and options that make no difference."""
     shutil.copytree(SOLUTION, tmp_path / "mine")
     (tmp_path / "mine" / "problem6" / "fixes.py").rename(tmp_path / "mine" / "fixes copy.py")
-    process = run_cli(
-        "debug_slow", "--submission", tmp_path / "mine", "--out", tmp_path, "--preset", "gpu"
-    )
-    assert "--preset makes no difference" in process.stdout
-    assert (
-        process.returncode == 2
-        and "has no problem6/fixes.py, which this job needs; there is 'fixes copy.py': rename it."
-        in process.stderr
-        and "Traceback" not in process.stderr
-    )
-
-
-@pytest.mark.full
-def test_the_page_in_a_browser(small, fixes, browser, tmp_path):
-    for name, run in CASES.items():
-        write_page(SMALL[name], 0, run(fixes, 0), tmp_path)
-        for size in SIZES:
-            for scheme in ("light", "dark"):
-                with opened(browser, tmp_path / f"{name}.html", size, scheme) as tab:
-                    assert violations(tab) == [] and sideways(tab) <= 0
-                    assert smallest_text(tab) >= 9.4
+    words = ("--submission", tmp_path / "mine", "--out", tmp_path, "--preset", "gpu")
+    process = run_cli("debug_slow", *words)
+    assert process.returncode == 2 and "--preset makes no difference" in process.stdout
+    assert "has no problem6/fixes.py, which this job needs" in process.stderr
+    assert "there is 'fixes copy.py': rename it." in process.stderr

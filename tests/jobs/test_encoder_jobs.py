@@ -3,6 +3,7 @@ cut to a fraction here.
 """
 
 import argparse
+import math
 import re
 
 import numpy as np
@@ -10,43 +11,31 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER, run_cli
+from conftest import ROOT, SOLUTION
 from jobs.package import load_module
 from jobs.problem5 import copying, maps, report, report_page, scaling
 from jobs.problem5.run import find_occupations
 from jobs.small import run_small
 from page import Page
+from run import build_parser
 
 OCCUPATIONS = ROOT / "data" / "occupations"
 
 
 def job(target, out, **changes):
-    options = {
-        "preset": None,
-        "data": None,
-        "submission": SOLUTION,
-        "gold": None,
-        "device": None,
-        "seed": 0,
-        "resume": False,
-        "log": False,
-        "precision": "auto",
-        **changes,
-    }
-    run_small(argparse.Namespace(target=target, out=out, **options))
+    words = [target, "--submission", str(SOLUTION), "--out", str(out)]
+    run_small(argparse.Namespace(**vars(build_parser().parse_args(words)) | changes))
 
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
     """The jobs at a fraction of their size; returns a folder for --data."""
-    for name, value in (
-        ("SEEDS", 1),
-        ("EPOCHS", {"occupations": 2, "random": 1}),
-        ("BAG_EPOCHS", 1),
+    for module, values in (
+        (report, {"SEEDS": 1, "EPOCHS": {"occupations": 2, "random": 1}, "BAG_EPOCHS": 1}),
+        (scaling, {"SIZES": (4, 64), "STEPS": 25, "SEEDS": 2}),
     ):
-        monkeypatch.setattr(report, name, value)
-    for name, value in (("SIZES", (4, 64)), ("STEPS", 25), ("SEEDS", 2)):
-        monkeypatch.setattr(scaling, name, value)
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
     folder = tmp_path / "data" / "occupations"
     folder.mkdir(parents=True)
     for name, rows in (("train.tsv", 400), ("dev.tsv", 100)):
@@ -74,13 +63,7 @@ def test_the_report(small, tmp_path, capsys):
         assert words in page.text
     # sentences, heads
     assert sum(attrs.get("class") == "map" for _, attrs in page.tags) == 4 * 8
-    labeled = re.findall(r'<svg class="map"[^>]*>(?:(?!</svg>).)*<text', html, re.DOTALL)
-    assert len(labeled) == 4, "small maps have no labels that nobody could read"
-    drawings = [attrs for tag, attrs in page.tags if tag == "svg"]
-    assert all("aria-label" in attrs or "aria-hidden" in attrs for attrs in drawings)
-    assert not {"script", "img", "iframe", "object"} & {tag for tag, _ in page.tags}
     assert not {"http", "url", "import", "nan"} & {*re.findall(r"[a-z]+", html)}
-    assert "@media print" in html
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
     encoder, data = (
@@ -91,13 +74,10 @@ def test_the_report(small, tmp_path, capsys):
     folder = small / "occupations"
     model = encoder.Encoder(encoder.EncoderConfig(data.occupations_vocab_size(folder), 24, 5))
     model.load_state_dict(state)
-    reported = re.search(
-        r"occupations, +encoder +in training +(\S+)% .*new sentences +(\S+)%", printed
-    ).groups()
-    for split, share in zip(("train", "dev"), reported):
-        assert encoder.accuracy(model, *data.occupations(split, folder=folder)) == pytest.approx(
-            float(share) / 100, abs=6e-4
-        )
+    row = r"occupations, +encoder +in training +(\S+)% .*new sentences +(\S+)%"
+    for split, share in zip(("train", "dev"), re.search(row, printed).groups()):
+        accuracy = encoder.accuracy(model, *data.occupations(split, folder=folder))
+        assert 100 * accuracy == pytest.approx(float(share), abs=0.06)
 
     # the same seed, the same bytes; another seed, others
     for name, seed in (("b", 0), ("c", 1)):
@@ -146,17 +126,7 @@ FOUND = {
 
 def test_the_page_escapes_text_and_bears_odd_numbers():
     html = report_page.page(FOUND, seconds=1.5)
-    page = Page(html)
-    assert (
-        "<script" not in html
-        and "<b>" not in html
-        and "a &amp; b" in html
-        and '"><script>' in page.text
-    )
-    assert (
-        "which a bag of words reaches too" in page.text
-        and "the encoder says 0 (painter, poet)" in page.text
-    )
+    assert "<script" not in html and "<b>" not in html and '"><script>' in Page(html).text
 
 
 def test_the_picture_of_maps(monkeypatch):
@@ -166,16 +136,13 @@ def test_the_picture_of_maps(monkeypatch):
     drawn = []
     monkeypatch.setattr(plt, "close", drawn.append)
     tokens = [{"text": text, "unknown": False} for text in ("$x", "_y$", "z")]
-    weights = [[torch.rand(3, 3).tolist() for _ in range(2)] for _ in range(2)]
+    weights = torch.rand(2, 2, 3, 3).tolist()
     item = FOUND["maps"][0] | {"tokens": tokens, "weights": weights}
-    assert maps.picture([item] * 4).startswith(b"\x89PNG")
+    maps.picture([item] * 4)
     for axes in drawn[0].axes[:4]:
         np.testing.assert_allclose(axes.images[0].get_array(), weights[1][0])
-        assert axes.images[0].get_clim() == (0, 1)
         for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
             assert [label.get_text() for label in labels] == ["$x", "_y$", "z"]
-            assert min(label.get_fontsize() for label in labels) >= 7
-        assert "label 1, answer 0" in axes.get_title()
 
 
 def test_scaling(small, tmp_path, capsys):
@@ -190,71 +157,35 @@ def test_scaling(small, tmp_path, capsys):
     assert "halved" in printed and "So without the scale, this training at d_k = 64" in printed
 
 
-def test_the_verdict_is_read_off_the_curves(monkeypatch):
-    monkeypatch.setattr(scaling, "STEPS", 100)
-    falls, stalls = [1.0] * 40 + [0.1] * 60, [1.7] * 100
-    says = scaling.verdict({False: [stalls] * 3, True: [falls] * 3})
-    assert (
-        "from 1.70 to 1.70" in says
-        and "halved with no seed" in says
-        and "stalls with 3 of 3 seeds within 100 steps" in says
-    )
-    assert "does not stall" in scaling.verdict({False: [falls] * 3, True: [falls] * 3})
-    assert "stalls with 1 of 3 seeds" in scaling.verdict(
-        {False: [falls, stalls, falls], True: [falls] * 3}
-    )
-
-
-def test_copy_prints_four_numbers_and_what_to_look_at(tmp_path, capsys):
-    good = {"loss": 0.002, "padding_gap": 0.0, "seconds": 9.0, "passed": True}
-    copying.copy(lambda seed: good, 0)
-    printed = capsys.readouterr().out
-    for words in ("loss         0.00200", "padding_gap  0.00e+00", "seconds      9.0", "Passed:"):
-        assert words in printed
-    for numbers, words in (
-        ((2.6, 0.0), "nothing is learned"),
-        ((1.2, 0.0), "positions"),
-        ((0.02, 0.0), "lower the learning rate"),
-        ((0.001, 0.5), "key_padding_mask"),
-        ((float("nan"), float("nan")), "not finite"),
-    ):
-        assert words in copying.copy_advice(*numbers, 9.0, False)
-    assert "60 seconds" in copying.copy_advice(0.001, 0.0, 99.0, True)
-    assert "its own numbers say" in copying.copy_advice(0.001, 0.5, 9.0, True)
-    for nonsense in (None, {}, {"loss": "a", "padding_gap": 0, "seconds": 0, "passed": True}, 3):
-        with pytest.raises(UserError, match="copy_task returned"):
-            copying.copy(lambda seed: nonsense, 0)
-
-
 @pytest.mark.parametrize(
-    ("target", "part"),
+    ("loss", "gap", "passed", "words"),
     [
-        ("encoder_scaling", "5b: scaling_experiment"),
-        ("encoder_copy", "5[def]: "),
-        ("encoder_report", "5[defg]: "),
+        (0.002, 0.0, True, "Passed:"),
+        (2.6, 0.0, False, "nothing is learned"),
+        (1.2, 0.0, False, "positions"),
+        (0.02, 0.0, False, "lower the learning rate"),
+        (0.001, 0.5, False, "key_padding_mask"),
+        (math.nan, math.nan, False, "not finite"),
+        (0.001, 0.5, True, "its own numbers say"),
     ],
 )
-def test_the_starter_is_told_what_is_missing(target, part, tmp_path):
-    process = run_cli(target, "--submission", STARTER, "--out", tmp_path)
-    assert process.returncode == 3 and re.search(f"Not implemented yet: {part}", process.stderr), (
-        process.stderr
-    )
-    assert "Traceback" not in process.stderr and not any(tmp_path.iterdir())
+def test_copy_says_what_to_look_at(capsys, loss, gap, passed, words):
+    found = {"loss": loss, "padding_gap": gap, "seconds": 9.0, "passed": passed}
+    copying.copy(lambda seed: found, 0)
+    assert words in capsys.readouterr().out
 
 
 def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
+    for nonsense in (None, {}, {"loss": "a", "padding_gap": 0, "seconds": 0, "passed": True}):
+        with pytest.raises(UserError, match="copy_task returned"):
+            copying.copy(lambda seed: nonsense, 0)
     for nonsense in (None, {}, {"scaled": 1}, {"unscaled": {"variance": 1}, "scaled": []}):
         with pytest.raises(UserError, match=r"scaling_experiment\(4\) returned"):
             scaling.scaling(lambda d_k, seed: nonsense, tmp_path / "p.png", 0)
     encoder, data = (
         load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
     )
-    for name, value in (
-        ("train_classifier", None),
-        ("train_classifier", [1.0]),
-        ("accuracy", 50),
-        ("attention_entropy", None),
-    ):
+    for name, value in (("train_classifier", [1.0]), ("accuracy", 50), ("attention_entropy", None)):
         with monkeypatch.context() as patch:
             patch.setattr(encoder, name, lambda *args, **options: value)
             with pytest.raises(UserError, match=f"{name} returned"):
@@ -273,15 +204,10 @@ def test_where_the_occupations_are(small, tmp_path):
         find(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"A sentence\t7\n", "line 1"),
-        (b"\xff\n", "UTF-8"),
-        (b"", "empty"),
-        (b"a\t1\nno tab\n", "line 2"),
-    ],
-)
+DAMAGED = [(b"A sentence\t7\n", "line 1"), (b"\xff\n", "UTF-8"), (b"a\t1\nno tab\n", "line 2")]
+
+
+@pytest.mark.parametrize(("content", "words"), DAMAGED)
 def test_damaged_occupations_are_refused(small, tmp_path, content, words):
     (small / "occupations" / "dev.tsv").write_bytes(content)
     with pytest.raises(UserError, match=words):

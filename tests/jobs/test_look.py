@@ -14,7 +14,7 @@ from common.files import UserError
 from conftest import RESULTS, SOLUTION, run_cli
 from jobs.deliverables import DELIVERABLES
 from jobs.problem1.answers import predict_places
-from jobs.problem1.look.command import find, rotations_of
+from jobs.problem1.look.command import find
 from jobs.problem1.look.page import page
 from jobs.targets import LOOK
 from looks import WEIGHTS, dataset_of, make_models, options_for
@@ -57,8 +57,6 @@ def test_answers_attention_and_next_characters_are_the_models(found, models, dat
                 assert [p for _, p in after] == pytest.approx(row.topk(5).values.tolist(), abs=1e-5)
             T = len(seen.tokens)
             assert seen.attention.shape == (2, 3, T, T)
-            assert torch.allclose(seen.attention.sum(-1), torch.ones(()), atol=1e-5)
-            assert not seen.attention.triu(1).any()
             first = model.blocks[0]
             x = model.tok_emb(torch.tensor(seen.tokens))
             if look.positions == "vanilla":
@@ -84,14 +82,6 @@ def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, datas
                 assert [seen.muted[layer][head] for seen in look.seen] == places
                 changed += places != [seen.answer for seen in look.seen]
     assert changed
-
-
-def test_the_rotation_in_the_page_is_the_students(submission, models):
-    model = models["rope"]
-    x, table = torch.randn(5, 2, 80, 8), model.blocks[0].attn.rope_cache
-    expected = submission.attention.apply_rotary_emb(x, table)
-    got = torch.einsum("bhti,tij->bhtj", x, rotations_of(submission, model))
-    assert torch.allclose(got, expected, atol=1e-5)
 
 
 def test_the_page_has_what_was_found(found):
@@ -148,32 +138,14 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
         find(options_for(tmp_path))
 
 
-def changed_submission(folder, old, new):
-    """A copy of the reference whose attention.py is different."""
-    return make((Edit("attention.py", old, new),), folder)
-
-
-def test_without_rope_there_are_learned_positions(models, tmp_path):
-    folder = changed_submission(
-        tmp_path / "code",
-        "    T = x.size(-2)\n",
-        '    raise NotImplementedError("1h: apply_rotary_emb")\n',
-    )
-    found = find(options_for(tmp_path, folder))
-    assert {look.positions for look in found.looks} == {"vanilla"} and found.rotations is None
-    assert "RoPE, finetuned: 1h: apply_rotary_emb" in found.missing
-    assert re.search('value="rope" disabled', page(found))
-
-
-SLICE = "cos, sin = rope_cache[:T]"
-
-
 def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_path):
-    folder = changed_submission(tmp_path / "code", SLICE, "cos, sin = rope_cache[: T - 1]")
+    wrong = Edit("attention.py", "cos, sin = rope_cache[:T]", "cos, sin = rope_cache[: T - 1]")
+    folder = make((wrong,), tmp_path / "code")
     lines = (folder / "attention.py").read_text(encoding="utf-8").splitlines()
     at = 1 + next(i for i, line in enumerate(lines) if "rotated_x = torch.stack" in line)
     found = find(options_for(tmp_path, folder))
     assert {look.positions for look in found.looks} == {"vanilla"}
+    assert re.search('value="rope" disabled', page(found))
     (said,) = [sentence for sentence in found.missing if sentence.startswith("RoPE, finetuned: a")]
     assert said.startswith(f"RoPE, finetuned: attention.py, line {at}: RuntimeError: The size of")
     assert len(said.splitlines()) == 1
@@ -184,16 +156,15 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
 
 
 def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):
-    hidden = changed_submission(
-        tmp_path / "code", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)"
-    )
-    for look in find(options_for(tmp_path, hidden)).looks:
-        assert all(seen.attention is None and seen.muted for seen in look.seen)
-    hidden = changed_submission(
-        tmp_path / "other", "self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)"
-    )
-    for look in find(options_for(tmp_path, hidden)).looks:
-        assert all(seen.attention is not None and seen.muted is None for seen in look.seen)
+    for old, new, lacks, has in (
+        ("self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)", "attention", "muted"),
+        ("self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)", "muted", "attention"),
+    ):
+        hidden = make((Edit("attention.py", old, new),), tmp_path / lacks)
+        for seen in (
+            seen for look in find(options_for(tmp_path, hidden)).looks for seen in look.seen
+        ):
+            assert getattr(seen, lacks) is None and getattr(seen, has) is not None
 
 
 def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(tmp_path):

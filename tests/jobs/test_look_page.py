@@ -5,12 +5,9 @@ import re
 import pytest
 import torch
 
-from browser import opened, sideways, violations
-from jobs.presets import LAPTOP
+from browser import opened, violations
 from jobs.problem1.answers import predict_places
-from jobs.problem1.look.command import find, make
-from jobs.problem1.run_job import sizes
-from jobs.targets import JOBS
+from jobs.problem1.look.command import find
 from looks import dataset_of, make_models, options_for, references, written
 
 pytestmark = pytest.mark.full
@@ -40,52 +37,29 @@ def found(models, tmp_path):
     return find(options_for(tmp_path))
 
 
-def agrees(tab, index, model, tokens):
-    """The page's logits and attention weights are torch's, to 1e-4."""
-    weights = []
-    hooks = [
-        block.attn.attn_drop.register_forward_hook(lambda *args: weights.append(args[2][0]))
-        for block in model.blocks
-    ]
-    with torch.no_grad():
-        expected = model(torch.tensor([tokens]))[0][0]
-    for hook in hooks:
-        hook.remove()
-    got = tab.evaluate(LOGITS, [index, tokens])
-    assert torch.allclose(
-        torch.tensor([each[0] for each in got], dtype=torch.float), expected, atol=1e-4, rtol=0
-    )
-    for t, (_, attention) in enumerate(got):
-        rows = torch.stack([layer[:, t, : t + 1] for layer in weights])
-        assert torch.allclose(torch.tensor(attention, dtype=torch.float), rows, atol=1e-4, rtol=0)
-
-
 def test_the_model_in_the_page_is_torchs(browser, found, models, tmp_path):
+    """Logits and attention weights, to 1e-4."""
+    tokens = torch.randint(len(found.chars), (80,)).tolist()
     with opened(browser, written(found, tmp_path)) as tab:
         for index, look in enumerate(found.looks):
-            if look.weights:
-                tokens = torch.randint(len(found.chars), (80,)).tolist()
-                agrees(tab, index, models[look.positions], tokens)
+            if not look.weights:
+                continue
+            model, weights = models[look.positions], []
+            for block in model.blocks:
+                block.attn.attn_drop.register_forward_hook(lambda *args: weights.append(args[2][0]))
+            with torch.no_grad():
+                expected = model(torch.tensor([tokens]))[0][0]
+            logits, attention = zip(*tab.evaluate(LOGITS, [index, tokens]))
+            assert torch.allclose(torch.tensor(logits).float(), expected, atol=1e-4, rtol=0)
+            for t, layers in enumerate(attention):
+                rows = torch.stack([layer[:, t, : t + 1] for layer in weights])
+                assert torch.allclose(torch.tensor(layers).float(), rows, atol=1e-4, rtol=0)
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """What is found in the reference's results, and its page."""
     return references(tmp_path_factory.mktemp("kept"))
-
-
-def test_the_references_model_in_the_page_is_torchs(browser, kept, submission, dataset):
-    found, path = kept
-    with opened(browser, path) as tab:
-        for index, look in enumerate(found.looks):
-            if look.weights:
-                config = sizes(submission, dataset.vocab_size, LAPTOP)
-                job = next(job for job in JOBS.values() if job.writes == look.source)
-                model = make(submission, job, look.positions, config, options_for(path.parent))
-                for parameter in model.parameters():  # as a page keeps them
-                    parameter.data = parameter.data.half().float()
-                for seen in look.seen[:3]:
-                    agrees(tab, index, model.eval(), seen.tokens)
 
 
 def test_letters_are_chosen_by_keys(browser, kept):
@@ -145,33 +119,26 @@ def test_models_people_and_heads_are_chosen_by_keys(browser, kept):
 
 
 def test_other_names_are_answered_in_the_page(browser, found, models, dataset, tmp_path):
-    names = ["Ada Lovelace", "Bo Li"]
+    question = "Where was Ada Lovelace born?"
     with opened(browser, written(found, tmp_path)) as tab:
         tab.evaluate("ready")
         for index, look in enumerate(found.looks):
             if not look.weights:
                 continue
             tab.locator(f"[name=positions][value={look.positions}]").check()
-            for name in names:
-                tab.fill("#name", name)
-                tab.locator("#name").press("Enter")
-                question = f"Where was {name} born?"
-                tab.wait_for_function(
-                    "([q, i]) => shown.question === q && state.model === i && "
-                    "shown.muted.every(layer => layer.filter(x => x !== undefined).length === 3)",
-                    arg=[question, index],
-                )
-                steps = found.sizes["steps"]
-                model = models[look.positions]
-                (place,) = predict_places(model, [question], dataset, steps=steps)
-                assert tab.evaluate("shown.answer") == place
-                muted = tab.evaluate("shown.muted")
-                block = model.blocks[1].attn.proj.weight.data
-                before = block.clone()
-                block[:, 16:] = 0
-                (place,) = predict_places(model, [question], dataset, steps=steps)
-                block.copy_(before)
-                assert muted[1][2] == place
+            tab.fill("#name", "Ada Lovelace")
+            tab.locator("#name").press("Enter")
+            tab.wait_for_function(
+                "([q, i]) => shown.question === q && state.model === i && "
+                "shown.muted.every(layer => layer.filter(x => x !== undefined).length === 3)",
+                arg=[question, index],
+            )
+            model, steps = models[look.positions], found.sizes["steps"]
+            (place,) = predict_places(model, [question], dataset, steps=steps)
+            assert tab.evaluate("shown.answer") == place
+            model.blocks[1].attn.proj.weight.data[:, 16:] = 0
+            (place,) = predict_places(model, [question], dataset, steps=steps)
+            assert tab.evaluate("shown.muted")[1][2] == place
         for name, why in (("Ada €", "no token for “€”"), ("A" * 63, "too long")):
             tab.fill("#name", name)
             tab.locator("#name").press("Enter")
@@ -201,66 +168,3 @@ def test_what_a_page_lacks_is_said_in_it(browser, found, tmp_path):
         assert "attn_drop" in tab.inner_text("#heads") and not tab.locator("#table").is_visible()
         tab.keyboard.press("ArrowRight")
         assert violations(tab) == []
-
-
-@pytest.mark.parametrize("size", ["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_accessible(browser, kept, size, scheme):
-    with opened(browser, kept[1], size, scheme, reduced_motion="reduce") as tab:
-        tab.evaluate("ready")
-        tab.locator("summary").click()
-        tab.locator(".mute").nth(1).click()
-        assert violations(tab) == [] and sideways(tab) == 0
-        letter = tab.locator("#letters button").first
-        assert letter.evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
-
-
-def test_print_says_which_model_it_shows_and_asks_for_no_click(browser, kept):
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        assert "RoPE, finetuned" not in tab.inner_text("main")
-        tab.emulate_media(media="print")
-        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert tab.inner_text("#verdict").startswith("RoPE, finetuned: Where was")
-        assert "mute one" not in tab.inner_text("#compare")
-        assert not tab.locator("#controls").is_visible() and tab.locator("#table").is_visible()
-        tab.locator("[name=positions][value=vanilla]").evaluate("e => e.click()")
-        assert tab.inner_text("#verdict").startswith("learned positions, finetuned: ")
-
-
-def test_an_answer_is_read_out_once(browser, kept):
-    watching = """() => { window.read = 0; for (const id of ["verdict", "without"])
-      new MutationObserver(all => { window.read += all.length; }).observe($(id),
-        { childList: true, characterData: true, subtree: true }); }"""
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        tab.evaluate(watching)
-        letter = tab.locator("#letters [aria-checked=true]")
-        letter.press("ArrowRight")
-        tab.keyboard.press("ArrowLeft")
-        assert tab.evaluate("read") == 0
-        tab.locator(".mute").first.press("Enter")
-        assert tab.evaluate("read") > 0
-
-
-def asked(tab, name):
-    tab.fill("#name", name)
-    tab.locator("#name").press("Enter")
-
-
-def test_the_page_says_when_it_shows_another_person_or_model(browser, kept):
-    only = "Names of your own are answered by finetuned models only; this shows "
-    own = "shown.question === 'Where was Ada Lovelace born?'"
-    with opened(browser, kept[1]) as tab:
-        tab.evaluate("ready")
-        first = tab.evaluate("nameIn(facts.people[0].question)")
-        tab.locator("[name=stage][value=untrained]").check()
-        asked(tab, "Ada Lovelace")
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == f"{only}RoPE, finetuned."
-        tab.locator("[name=stage][value=untrained]").check()
-        assert tab.inner_text("#note") == f"{only}{first}."
-        assert first in tab.inner_text("#verdict")
-        tab.locator("[name=stage][value=finetuned]").check()
-        tab.wait_for_function(own)
-        assert tab.inner_text("#note") == ""

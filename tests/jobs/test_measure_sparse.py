@@ -18,10 +18,23 @@ def short(monkeypatch):
     monkeypatch.setattr(job, "LIMITS", {"exponent": 1.15, "GB": 1.5, 200: 1.5, 500: 1 / 8})
 
 
-def fill(submission, code):
-    """A submission whose sparse_attention is this code."""
+CODE = """
+import os, torch
+
+class Pattern:
+    pass
+
+def sparse_attention(q, k, v, pattern, global_positions=()):
+    {line}
+    return v
+"""
+
+
+def fill(submission, line):
+    """A submission whose sparse_attention runs this line, and returns the values."""
     (submission / "problem6").mkdir(parents=True)
     (submission / "__init__.py").touch()
+    code = CODE.format(line=line)
     (submission / "problem6" / "efficient_attention.py").write_text(code, encoding="utf-8")
 
 
@@ -45,20 +58,7 @@ def test_it_prints_tables_and_draws(short, tmp_path, capsys):
 def test_memory_is_what_is_held_at_the_peak(tmp_path):
     """200 MB that are held for a moment, and queries, keys and values, to 20%."""
     size = 200_000_000
-    fill(
-        tmp_path / "student",
-        f"""
-import torch
-
-class Pattern:
-    pass
-
-def sparse_attention(q, k, v, pattern, global_positions=()):
-    if q.size(2) > 1024:
-        torch.ones({size // 4})
-    return v
-""",
-    )
+    fill(tmp_path / "student", f"if q.size(2) > 1024: torch.ones({size // 4})")
     one = job.measure(2000, tmp_path / "student")
     expected = size + 3 * 2000 * job.N_HEAD * job.HEAD_DIM * 4
     assert one["n"] == 2000 and one["seconds"] >= 0
@@ -66,19 +66,6 @@ def sparse_attention(q, k, v, pattern, global_positions=()):
 
 
 def test_a_process_that_dies_is_explained(short, tmp_path):
-    fill(
-        tmp_path / "student",
-        """
-import os
-
-class Pattern:
-    pass
-
-def sparse_attention(q, k, v, pattern, global_positions=()):
-    if q.size(2) != 1024:
-        os._exit(9)
-    return v
-""",
-    )
+    fill(tmp_path / "student", "if q.size(2) != 1024: os._exit(9)")
     with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
         job.grow(tmp_path / "student")

@@ -1,17 +1,15 @@
 """The six recorded traces that students get, and ./run.sh practice_monitor (question 6f)."""
 
 import importlib
-import json
 import math
 
 import numpy as np
 import pytest
 
-from browser import opened, sideways, violations
 from checks.problem6.q6f.traces import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
-from conftest import ROOT, STARTER, run_cli
+from conftest import ROOT
 from instructor.checks.problem6.q6f.onsets import find_onsets
 from instructor.checks.problem6.q6f.trace_file import FILE, read_traces
 from instructor.datasets.traces.command import records
@@ -100,50 +98,23 @@ def test_after_a_loss_that_is_not_finite_it_is_too_late():
         assert judged[1][2] is fine
 
 
-def test_an_alarm_of_a_name_or_a_step_that_there_is_not(diagnostics, tmp_path, capsys, monkeypatch):
-    class Own(diagnostics.Monitor):
-        def update(self, record):
-            last = record["step"] == 100
-            return [("my_<own>", 100, "x"), ("repetition", 101, "x")] if last else []
-
-    monkeypatch.setattr(diagnostics, "Monitor", Own)
-    practice_monitor(diagnostics, tmp_path)
-    said = capsys.readouterr().out
-    assert "my_<own>" in said and "no such fault; the names are: exploding_loss, " in said
-    page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
-    assert page.text.count("my_<own>") >= 5 and "the names are: exploding_loss, " in page.text
-
-
-def test_alarms_at_every_record_are_a_row(diagnostics, tmp_path, capsys, monkeypatch):
+def test_false_alarms_at_every_record_are_few_rows(diagnostics, tmp_path, capsys, monkeypatch):
     class Chatty(diagnostics.Monitor):
         def update(self, record):
-            return [(name, record["step"], "x") for name in ("dead_attention", "repetition")]
+            return [(name, record["step"], "x") for name in ("dead_attention", "my_<own>")]
 
     monkeypatch.setattr(diagnostics, "Monitor", Chatty)
     practice_monitor(diagnostics, tmp_path)
     said = capsys.readouterr().out
-    assert said.count("\n") < 60
+    assert said.count("\n") < 60 and "no such fault; the names are exploding_loss, " in said
     assert "alarms: false" in said and "alarms: in time" in said and "alarms: not in time" in said
     page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
-    assert [tag for tag, _ in page.tags].count("tr") < 60
+    assert [tag for tag, _ in page.tags].count("tr") < 60 and "my_<own>" in page.text
 
 
 def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
     with pytest.raises(UserError, match="no traces in .*Copy it"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
-    process = run_cli("practice_monitor", "--submission", STARTER, "--out", tmp_path)
-    assert process.returncode == 3 and "6f" in process.stderr and not list(tmp_path.iterdir())
-    (tmp_path / "a.jsonl").write_text(
-        json.dumps({"total_steps": 3, "run": "A"}) + "\n[]\n", encoding="utf-8"
-    )
+    (tmp_path / "a.jsonl").write_text('{"total_steps": 3, "run": "A"}\n[]\n', encoding="utf-8")
     with pytest.raises(UserError, match="a.jsonl, line 2"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
-
-
-@pytest.mark.full
-def test_the_page_is_for_everybody(browser, diagnostics, tmp_path):
-    practice_monitor(diagnostics, tmp_path)
-    for size in ("wide", "narrow"):
-        for scheme in ("light", "dark"):
-            with opened(browser, tmp_path / "practice.html", size, scheme) as tab:
-                assert violations(tab) == [] and sideways(tab) == 0

@@ -22,13 +22,8 @@ NOW = 1_800_000_000
 
 
 def collect(*args, **kwargs):
-    return subprocess.run(
-        [sys.executable, str(ROOT / "src" / "collect.py"), *map(str, args)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        **kwargs,
-    )
+    command = [sys.executable, ROOT / "src" / "collect.py", *args]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", **kwargs)
 
 
 @pytest.fixture
@@ -48,11 +43,7 @@ def test_everything_is_put_into_a_zip(folder, tmp_path):
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 0 and not process.stderr
-    assert (
-        "Warning" not in process.stdout
-        and f"{len(DELIVERABLES)} files" in process.stdout
-        and process.stdout.endswith(" KiB\n")
-    )
+    assert "Warning" not in process.stdout and f"{len(DELIVERABLES)} files" in process.stdout
     with zipfile.ZipFile(tmp_path / "s.zip") as archive:
         assert archive.namelist() == list(DELIVERABLES)
         assert all(archive.read(name) == (folder / name).read_bytes() for name in DELIVERABLES)
@@ -79,40 +70,19 @@ def test_the_grader_takes_it_in(folder, tmp_path):
         assert staged.read_bytes() == (folder / name).read_bytes()
 
 
-def test_a_folder_under_another_name_is_named(folder, tmp_path):
-    (folder / "problem6").rename(folder / "Problem6")
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-    assert process.returncode == 2
-    lines = [line for line in process.stderr.splitlines() if line.startswith("  problem6/")]
-    assert lines and all(line.endswith(" there is 'Problem6': rename it") for line in lines)
-
-
 def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
-    for name in MADE_BY:
+    for name in ("utils.py", *ANSWERS, *MADE_BY):
         (folder / name).unlink()
-    (folder / "rope.finetune.params").touch()
-    for name in ("utils.py", *ANSWERS):
-        (folder / name).unlink()
-    (folder / "Utils.py.txt").touch()
-    (folder / "encoder (1).params").touch()
+    for name in ("rope.finetune.params", "Utils.py.txt", "encoder (1).params"):
+        (folder / name).touch()
     process = collect("--submission", folder, "--out", tmp_path / "s.zip")
     assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
     lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
-    assert lines.keys() == {
-        "utils.py",
-        *ANSWERS,
-        *(job.writes for job in JOBS.values()),
-        "encoder.params",
-    }
+    assert lines.keys() == {"utils.py", *ANSWERS, *MADE_BY}
     assert lines["utils.py"].endswith(" there is 'Utils.py.txt': rename it")
     assert lines["encoder.params"].endswith(" there is 'encoder (1).params': rename it")
-    assert lines["rope.finetune.params"].endswith(
-        "./run.sh rope_finetune_with_pretrain (it is empty)"
-    )
-    assert all(
-        lines[job.writes].removesuffix(" (it is empty)").endswith(f"./run.sh {job.target}")
-        for job in JOBS.values()
-    )
+    assert lines["rope.finetune.params"].endswith(" (it is empty)")
+    assert all(f"./run.sh {job.target}" in lines[job.writes] for job in JOBS.values())
     assert all("starter" in lines[name] for name in ANSWERS) and "--allow-missing" in process.stderr
 
     process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
@@ -169,26 +139,10 @@ def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
     (folder / "helper.py").unlink()
     spoil(folder / "helper.py")
     (tmp_path / "s.zip").write_bytes(b"the one before")
-    process = collect(
-        "--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing", timeout=60
-    )
+    words = ("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
+    process = collect(*words, timeout=60)
     assert process.returncode == 2 and complaint in process.stderr and "helper.py" in process.stderr
     assert (tmp_path / "s.zip").read_bytes() == b"the one before"
-
-
-def test_mistakes_on_the_command_line_are_told(folder, tmp_path):
-    (tmp_path / "empty").mkdir()
-    for options, complaint in (
-        (["--submission", tmp_path / "nowhere"], "is not a folder"),
-        (["--submission", tmp_path / "empty"], "nothing to hand in"),
-        (["--submission", folder, "--out", tmp_path], "is a folder"),
-    ):
-        process = collect(*options, "--allow-missing")
-        assert (
-            process.returncode == 2
-            and complaint in process.stderr
-            and "Traceback" not in process.stderr
-        )
 
 
 def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_path):
@@ -203,20 +157,10 @@ def test_the_script_works_from_anywhere_and_without_other_programs(folder, tmp_p
     python = f'#!{shutil.which("bash")}\nexec "{sys.executable}" "$@"\n'
     (programs / "python3").write_text(python, encoding="utf-8")
     (programs / "python3").chmod(0o755)
-    process = subprocess.run(
-        [shutil.which("bash"), str(copy / "collect_submission.sh")],
-        cwd=tmp_path,
-        env={"PATH": str(programs)},
-        capture_output=True,
-        encoding="utf-8",
-    )
+    command, path = [programs / "bash", copy / "collect_submission.sh"], {"PATH": str(programs)}
+    process = subprocess.run(command, cwd=tmp_path, env=path, capture_output=True, encoding="utf-8")
     assert process.returncode == 0, process.stderr
     assert (copy / "submission.zip").is_file()
-
-
-def test_the_script_for_windows_has_its_line_ends():
-    raw = (ROOT / "collect_submission.bat").read_bytes()
-    assert raw.count(b"\n") == raw.count(b"\r\n") and b'"%~dp0run.bat" collect %*' in raw
 
 
 def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
@@ -225,13 +169,9 @@ def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     (folder / "helper.py").write_text("x = 1\n", encoding="utf-16")
     (folder / "encoder.params").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
-    assert (
-        "dataset.py, line" in said
-        and "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
-        and "model.py, line 2" in said
-        and "  helper.py is not UTF-8 but UTF-16. Save the file as UTF-8." in said
-        and "  encoder.params: It is a pointer of Git LFS" in said
-    )
+    assert "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
+    assert "model.py, line 2" in said and "  helper.py is not UTF-8 but UTF-16." in said
+    assert "  encoder.params: It is a pointer of Git LFS" in said
 
 
 HAND, CHOICES = "problem5/hand_attention.json", "problem6/choices.toml"
@@ -284,10 +224,3 @@ def test_what_cannot_be_read_is_warned_of(folder, tmp_path, name, content, warni
     (folder / name).write_bytes(content)
     process = collect("--submission", folder, "--out", tmp_path / "x.zip")
     assert process.returncode == 0 and not process.stderr and f"  {warning}" in process.stdout
-
-
-def test_an_older_zip_is_not_taken_for_the_new_one(folder, tmp_path):
-    assert collect("--submission", folder, "--out", tmp_path / "x.zip").returncode == 0
-    (folder / "model.py").unlink()
-    refused = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert refused.returncode == 2 and "The existing x.zip is an older one" in refused.stderr

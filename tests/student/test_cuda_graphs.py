@@ -52,29 +52,6 @@ def test_replays_give_what_steps_give(recorded):
     assert set(steps.replays) == {(3, 5), (2, 7), (3, 4)} and not steps.failed
 
 
-def test_a_shape_is_recorded_once_and_only_when_it_comes_again(recorded):
-    def record(step, x, y, pool):
-        recordings.append(tuple(x.shape))
-        return lambda x, y: x.sum()
-
-    recordings = []
-    steps, calls = recorded(record)
-    for _ in range(10):
-        steps(*batch(2, 3))
-    for _ in range(3):
-        steps(*batch(4, 3))
-    assert recordings == [(2, 3)] and calls == [(2, 3)] * 3 + [(4, 3)] * 3
-
-
-def test_there_are_only_so_many_records(recorded):
-    steps, calls = recorded(lambda step, x, y, pool: lambda x, y: x.sum())
-    for width in range(1, steps.MOST + 3):
-        for _ in range(5):
-            steps(*batch(1, width))
-    assert len(steps.replays) == steps.MOST
-    assert calls[-5:] == [(1, steps.MOST + 2)] * 5
-
-
 @pytest.mark.parametrize("what", ["waits", "fails to record"])
 def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
     def record(step, x, y, pool):
@@ -89,13 +66,3 @@ def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
     )
     # the step that waited is called again
     assert len(calls) == (8 if what == "fails to record" else 9)
-
-
-def test_other_errors_pass(recorded):
-    def record(step, x, y, pool):
-        raise KeyboardInterrupt
-
-    steps, _ = recorded(record)
-    with pytest.raises(KeyboardInterrupt):
-        for _ in range(5):
-            steps(*batch(2, 3))

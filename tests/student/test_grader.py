@@ -29,18 +29,10 @@ def run_grader(*args, cwd=ROOT):
     return call(grader.main, *args, cwd=cwd)
 
 
-def start_grader(*args, cwd=ROOT, program=GRADER, **options):
+def start_grader(*args, cwd=ROOT, program=GRADER, python=sys.executable, **options):
     """Run grader.py and return the finished process."""
-    return subprocess.run(
-        [sys.executable, str(program), *map(str, args)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=300,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        **options,
-    )
+    command = [python, program, *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, encoding="utf-8", **options)
 
 
 @pytest.fixture
@@ -95,12 +87,11 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert process.returncode == 0, process.stdout + process.stderr
     there = [check for check in CHECKS if check.question in ("1c", "1h") and not check.artifacts]
-    basic, hidden = (
-        sum(check.points for check in there if check.id.endswith(kind))
-        for kind in ("basic", "hidden")
-    )
-    points = [content[name] for name in ("score", "max_score_here", "max_score")]
-    assert points == [basic, basic, basic + hidden]
+    total = sum(check.points for check in there)
+    basic = sum(check.points for check in there if check.kind == "basic")
+    hidden = total - basic
+    assert [content[name] for name in ("score", "max_score_here")] == [basic, basic]
+    assert content["max_score"] == total
     assert f"all  {basic:g} of {basic:g}, and {hidden:g} more in hidden checks" in process.stdout
     assert re.search(r"hidden +1h-7-hidden +-/", process.stdout)
 
@@ -109,7 +100,6 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     ("names", "ids"),
     [
         (["6d-6"], ["6d-6-basic"]),
-        (["6d-1"], ["6d-1-written"]),
         (["1c-0-basic", "5a-0"], ["1c-0-basic", "5a-0-basic"]),
         (["1g"], ["1g-0-written", "1g-1-written"]),
     ],
@@ -120,38 +110,36 @@ def test_choosing_checks(names, ids, capsys):
     assert re.findall(r"\b\d[a-z]-\d+-[a-z]+\b", capsys.readouterr().out) == ids
 
 
-@pytest.mark.parametrize(
-    ("name", "advice"),
-    [
-        ("6d-99", "Did you mean 6d-9?"),
-        ("1C", "Did you mean 1c?"),
-        ("q1c", "Did you mean 1c?"),
-        ("1h-3-basc", "Did you mean 1h-3-basic?"),
-        ("7a", "Did you mean 3a or 4a or 5a?"),
-        ("1h-3-b", "Did you mean 1h-3"),
-        ("zzz", "python src/grader.py --list shows them."),
-    ],
-)
-def test_a_misspelled_id_gets_near_ones(name, advice, capsys):
-    assert grader.main([name]) == 2
-    shown = capsys.readouterr()
-    assert f"There is no check or question '{name}'. {advice}" in shown.err and shown.out == ""
+REFUSED = [
+    ("6d-99", "There is no check or question '6d-99'. Did you mean 6d-9?"),
+    ("q1c", "Did you mean 1c?"),
+    ("zzz", "python src/grader.py --list shows them."),
+    ("3", "3: graded by hand. There is nothing to run"),
+    ("3 4 --watch", "3, 4: graded by hand."),
+    ("--next 3", "3: graded by hand."),
+    ("1f-6 --no-artifacts", "--no-artifacts leaves out all of 1f-6."),
+    ("5a --json {folder}", "{folder} is a folder. Check --json"),
+    ("--json nowhere/r.json", "Check --json"),
+    ("1c-0-basic --summary nowhere/s.md", "is not a folder. Check --summary."),
+    ("--submission nowhere", "nowhere does not exist"),
+    ("--submission data", "it is not a submission"),
+    ("--artifacts nowhere", "nowhere does not exist"),
+    ("--data data", "--data also needs --preset"),
+    ("--data src --preset laptop", "wiki.txt does not exist. Check --data"),
+    ("--hidden nowhere", "Check --hidden"),
+    ("--seed x", "a seed is a whole number"),
+    ("--jsn x", "nrecognized arguments"),
+    ("5a --watch --debug", "--watch and --debug don't go together"),
+    ("5a --watch --json r.json", "--watch and --json don't go together"),
+    ("5a --watch --submission upload.zip", "--watch needs a folder, and upload.zip is none"),
+]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["3"], "3: graded by hand. There is nothing to run"),
-        (["3", "4", "--watch"], "3, 4: graded by hand."),
-        (["--next", "3"], "3: graded by hand."),
-        (["1f-6", "--no-artifacts"], "--no-artifacts leaves out all of 1f-6."),
-        (["5a", "--json", "{folder}"], "{folder} is a folder. Check --json"),
-    ],
-)
-def test_what_cannot_be_graded_is_said_at_once(arguments, message, tmp_path, capsys):
-    assert grader.main([argument.format(folder=tmp_path) for argument in arguments]) == 2
-    shown = capsys.readouterr()
-    assert message.format(folder=tmp_path) in shown.err and shown.out == ""
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_what_cannot_be_graded_is_said_at_once(words, message, tmp_path):
+    process = run_grader(*words.format(folder=tmp_path).split())
+    assert process.returncode == 2 and message.format(folder=tmp_path) in process.stderr
+    assert "\n  all " not in process.stdout and "Traceback" not in process.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
@@ -159,12 +147,8 @@ def test_python_may_be_started_through_any_folder(tmp_path):
     """Also where the command has "..", which an isolated process may not be able to follow."""
     levels = []
     for python in (sys.executable, os.path.relpath(sys.executable, tmp_path)):
-        process = subprocess.run(
-            [python, str(GRADER), "6d-7", "--submission", str(SOLUTION)],
-            cwd=tmp_path,
-            capture_output=True,
-            encoding="utf-8",
-        )
+        words = ("6d-7", "--submission", SOLUTION)
+        process = start_grader(*words, cwd=tmp_path, python=python)
         assert process.returncode == 0, process.stderr
         levels.append(process.stdout.rpartition("isolation: ")[2])
     assert levels[0] == levels[1]
@@ -209,53 +193,36 @@ def test_breakpoints(submission, tmp_path):
 
 def test_a_closed_pipe_is_no_error():
     command = f"'{sys.executable}' '{GRADER}' 1h-2-basic --submission '{SOLUTION}' | head -1"
-    process = subprocess.run(
-        ["bash", "-c", command], capture_output=True, encoding="utf-8", timeout=100
-    )
+    process = subprocess.run(["bash", "-c", command], capture_output=True, encoding="utf-8")
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 
-ATTENTION, DATASET, HELPER = "attention.py", "dataset.py", "helper.py"
-COS, SIN = "angles.cos()", "angles.sin()"
-CACHE = "precompute_rotary_emb(config.n_embd"
 MISTAKES = [
-    (ATTENTION, f"(({COS}, {SIN})", f"(({SIN}, {COS})", "cosines and sines are swapped"),
-    (ATTENTION, "** (-2.0 * torch", "** (-1.0 * torch", "the exponent lacks its factor 2"),
-    (ATTENTION, f"{CACHE} // config.n_head", CACHE, "it was made for n_embd"),
-    (ATTENTION, "x[..., 0::2], x[..., 1::2]", "x.chunk(2, dim=-1)", "half-split convention"),
-    (ATTENTION, "k = apply_rotary_emb(k, rope_cache)", "", "rotated, but the keys are not"),
-    (DATASET, "ids[:-1], ids[1:]", "ids[:-1], ids[:-1]", "y equals x: it is not shifted"),
-    (DATASET, "self.MASK_CHAR + suffix + self.MASK_CHAR +", "suffix +", "characters are missing"),
-    (HELPER, "75 if reading_params_path is None else 10", "10", "that is for pretrained weights"),
+    ("attention.py", "x[..., 0::2], x[..., 1::2]", "x.chunk(2, -1)", "1h-3-basic", "half-split"),
+    ("dataset.py", "ids[:-1], ids[1:]", "ids[:-1], ids[:-1]", "1c", "y equals x"),
+    ("helper.py", "75 if reading_params_path is None else 10", "10", "1d", "pretrained weights"),
 ]
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(("file", "old", "new", "hint"), MISTAKES)
-def test_classic_mistakes_are_named(tmp_path, submission, file, old, new, hint):
+@pytest.mark.parametrize(("file", "old", "new", "check", "cause"), MISTAKES)
+def test_a_classic_mistake_is_named(tmp_path, submission, file, old, new, check, cause):
     replace(submission / file, old, new)
-    process, _, checks = grade_to_json(tmp_path, "1", "--no-artifacts", "--submission", submission)
-    messages = [check["message"] for id, check in checks.items() if id.endswith("basic")]
-    assert process.returncode == 1 and any(hint in text for text in messages), process.stdout
+    process, _, checks = grade_to_json(tmp_path, check, "--submission", submission)
+    messages = [found["message"] for id, found in checks.items() if id.endswith("basic")]
+    assert process.returncode == 1 and any(cause in text for text in messages), process.stdout
 
 
 def passing(checks, question):
-    return [
-        check["verdict"] == "passed"
-        for id, check in checks.items()
-        if check["question"] == question
-    ]
+    return [end["verdict"] == "passed" for end in checks.values() if end["question"] == question]
 
 
 def test_a_syntax_error(tmp_path, submission):
     replace(submission / "attention.py", "rotated_x = None", "rotated_x = = None")
     _, _, checks = grade_to_json(tmp_path, "1c", "1h", "--submission", submission)
     assert all(passing(checks, "1c")) and not any(passing(checks, "1h"))
-    assert (
-        checks["1h-2-basic"]["verdict"] == "exception"
-        and "attention.py, line" in checks["1h-2-basic"]["message"]
-    )
-    assert "SyntaxError: invalid syntax" in checks["1h-2-basic"]["message"]
+    check = checks["1h-2-basic"]
+    assert check["verdict"] == "exception" and "attention.py, line" in check["message"]
+    assert "SyntaxError: invalid syntax" in check["message"]
 
 
 @pytest.mark.parametrize(
@@ -291,23 +258,17 @@ def test_an_older_edition_without_rope(tmp_path, submission):
     assert all(passing(checks, "1c") + passing(checks, "1d") + passing(checks, "1f"))
     assert checks["1h-7-hidden"]["verdict"] == "not implemented"
     assert "helper.py does not define initialize_rope_model" in checks["1h-7-hidden"]["details"]
-    assert any(
-        "helper.py differs from the starter outside the markers" in notice
-        for notice in content["notices"]
-    )
+    (notice,) = content["notices"]
+    assert "helper.py differs from the starter outside the markers" in notice
 
 
 def test_given_files_are_ours(tmp_path, submission):
     replace(submission / "trainer.py", "self.scaler.step(self.optimizer)", "pass")
     (submission / "__init__.py").write_text("raise SystemExit\n", encoding="utf-8")
-    process, content, checks = grade_to_json(
-        tmp_path, "1d", "1c-0-basic", "--submission", submission
-    )
-    assert process.returncode == 0
-    assert sorted(notice.split(" ")[0] for notice in content["notices"]) == [
-        "__init__.py",
-        "trainer.py",
-    ]
+    some = ("1d", "1c-0-basic", "--submission", submission)
+    process, content, checks = grade_to_json(tmp_path, *some)
+    named = sorted(notice.split(" ")[0] for notice in content["notices"])
+    assert process.returncode == 0 and named == ["__init__.py", "trainer.py"]
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="a folder where nobody may write")
@@ -352,56 +313,17 @@ def test_what_is_not_written_costs_points_without_hidden_checks(
     assert checks[check]["verdict"] == "not implemented" and checks[check]["score"] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--submission", "nowhere"], "nowhere does not exist"),
-        (["--submission", "data"], "it is not a submission"),
-        (["--artifacts", "nowhere"], "nowhere does not exist"),
-        (["--data", "data"], "--data also needs --preset"),
-        (["--data", "src", "--preset", "laptop"], "wiki.txt does not exist. Check --data"),
-        (["--json", "nowhere/r.json"], "Check --json"),
-        (["--hidden", "nowhere"], "Check --hidden"),
-        (["--seed", "x"], "a seed is a whole number"),
-        (["--preset", "smoke"], "invalid choice"),
-        (["--jsn", "x"], "nrecognized arguments"),
-    ],
-)
-def test_mistakes_on_the_command_line(arguments, message):
-    process = run_grader(*arguments)
-    assert (
-        process.returncode == 2 and message in process.stderr and "Traceback" not in process.stderr
-    )
-
-
-def test_the_starter_has_the_notices_of_an_edited_one(tmp_path):
-    folder = shutil.copytree(STARTER, tmp_path / "code")
-    replace(folder / "model.py", "n_layer = 4", "n_layer = 5")
-    _, content, _ = grade_to_json(tmp_path, "1h-2-basic", "--submission", folder)
-    line = 1 + (folder / "model.py").read_text(encoding="utf-8").split("\n").index(
-        "    n_layer = 5"
-    )
-    assert content["notices"] == [
-        f"model.py differs from the starter outside the markers, in line {line}. It is graded as "
-        "submitted; was that intended?"
-    ]
-
-
 def test_a_zip_is_graded_as_its_folder_is(submission, tmp_path):
     shutil.make_archive(str(tmp_path / "upload"), "zip", submission.parent, "code")
-    _, content, _ = grade_to_json(
-        tmp_path, "1h", "--no-artifacts", "--submission", tmp_path / "upload.zip"
-    )
+    words = ("1h", "--no-artifacts", "--submission", tmp_path / "upload.zip")
+    _, content, _ = grade_to_json(tmp_path, *words)
     assert content["score"] == content["max_score"] > 0
 
 
 def test_what_is_no_plain_file_is_refused_whole(submission, tmp_path):
     (submission / "notes.py").symlink_to("/etc/passwd")
     process = run_grader("1h-2-basic", "--submission", submission, "--json", tmp_path / "r.json")
-    assert (
-        process.returncode == 2
-        and "notes.py is a link. Put the file itself there." in process.stderr
-    )
+    assert process.returncode == 2 and "notes.py is a link. Put the file" in process.stderr
     assert not (tmp_path / "r.json").exists()
 
 
@@ -415,26 +337,18 @@ def only_limits(monkeypatch):
     )
 
 
-def test_the_reference_of_this_copy_needs_no_sandbox(only_limits, capsys):
-    assert grader.main(["5a", "--submission", os.path.relpath(SOLUTION)]) == 0
-    printed = capsys.readouterr().out
-    assert "isolation: limits" in printed
-    assert "No isolation stronger than limits works here: bubblewrap: bwrap is not" in printed
-
-
 def test_hidden_checks_need_a_sandbox(only_limits, submission, tmp_path, capsys):
+    """The reference in one's own copy does not."""
+    assert grader.main(["5a", "--submission", os.path.relpath(SOLUTION)]) == 0
+    assert "isolation: limits" in capsys.readouterr().out
     arguments = ["1h-2-basic", "--submission", str(submission), "--json", str(tmp_path / "r.json")]
     assert grader.main(arguments) == 2 and not (tmp_path / "r.json").exists()
     error = capsys.readouterr().err
-    assert (
-        "bubblewrap: bwrap is not installed\n  landlock: no root" in error
-        and "--allow-weak-isolation" in error
-    )
+    assert "bwrap is not installed\n  landlock: no root" in error
+    assert "--allow-weak-isolation" in error
     assert grader.main([*arguments, "--allow-weak-isolation"]) == 0
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert (
-        content["isolation"] == "limits" and "bwrap is not installed" in content["isolation_reason"]
-    )
+    assert content["isolation"] == "limits" and "bwrap is" in content["isolation_reason"]
 
 
 def test_a_summary_for_a_git_host(tmp_path, submission):
@@ -462,10 +376,3 @@ def test_a_summary_for_a_git_host(tmp_path, submission):
     assert "- **1h-3-basic** " in text and ": exception.\n" in text
     assert line.startswith("  `attention.py, line ") and line.endswith("`")
     assert "<b> '@ada' | [x](y)" in line, "shown as it is, in a code span"
-
-
-def test_a_summary_that_cannot_be_written(tmp_path):
-    process = run_grader("1c-0-basic", "--summary", tmp_path / "none" / "s.md")
-    assert process.returncode == 2 and "is not a folder. Check --summary." in process.stderr
-    process = run_grader("1c", "--watch", "--summary", tmp_path / "s.md")
-    assert process.returncode == 2 and "--watch and --summary don't go together" in process.stderr

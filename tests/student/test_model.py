@@ -1,16 +1,13 @@
 """The model keeps the interface; attention is what its definition says; nothing looks ahead."""
 
-import numpy as np
 import pytest
 import torch
 
 
 def test_sizes_and_names_of_the_assignment(submission):
     config = submission.GPTConfig(256, 128, n_layer=4, n_head=8, n_embd=256)
-    vanilla, rope = (
-        submission.initialize_vanilla_model(config),
-        submission.initialize_rope_model(config),
-    )
+    vanilla = submission.initialize_vanilla_model(config)
+    rope = submission.initialize_rope_model(config)
     assert sum(p.numel() for p in vanilla.parameters()) == 3_323_392
     assert sum(p.numel() for p in rope.parameters()) == 3_290_624
     assert config.rope is False, "initialize_rope_model changed the caller's config"
@@ -25,15 +22,8 @@ def test_sizes_and_names_of_the_assignment(submission):
     assert vanilla.get_block_size() == 128
 
 
-def test_misspelled_keywords_are_named(submission):
-    with pytest.raises(TypeError, match="no field 'n_heads': did you mean 'n_head'"):
-        submission.GPTConfig(5, 6, n_heads=2)
-    with pytest.raises(TypeError, match="no field 'final_token': did you mean 'final_tokens'"):
-        submission.TrainerConfig(final_token=3)
-
-
 @pytest.mark.parametrize("rope", [False, True])
-def test_self_attention_against_numpy(submission, seed, rope):
+def test_self_attention_against_torchs(submission, seed, rope):
     """Queries and keys are rotated, values are not; scores are scaled by sqrt(head_dim); the mask
     is causal.
     """
@@ -44,45 +34,22 @@ def test_self_attention_against_numpy(submission, seed, rope):
     )
     attention = submission.CausalSelfAttention(config)
     x = torch.randn(B, T, C)
-    linear = {
-        name: (
-            getattr(attention, name).weight.detach().double().numpy(),
-            getattr(attention, name).bias.detach().double().numpy(),
-        )
-        for name in ("query", "key", "value", "proj")
-    }
 
-    def heads(name):
-        weight, bias = linear[name]
-        return (
-            (x.double().numpy() @ weight.T + bias)
-            .reshape(B, T, n_head, head_dim)
-            .transpose(0, 2, 1, 3)
-        )
+    def heads(linear):
+        return linear(x).reshape(B, T, n_head, head_dim).transpose(1, 2)
 
     def rotate(z):
-        angle = np.arange(T)[:, None] * 10000.0 ** (-2 * np.arange(head_dim // 2) / head_dim)
-        pairs = z.reshape(B, n_head, T, head_dim // 2, 2)
-        turned = (pairs[..., 0] + 1j * pairs[..., 1]) * np.exp(1j * angle)
-        return np.stack((turned.real, turned.imag), -1).reshape(z.shape)
+        speeds = 10000.0 ** (-2 * torch.arange(head_dim // 2).double() / head_dim)
+        turns = torch.exp(1j * torch.outer(torch.arange(T).double(), speeds))
+        pairs = torch.view_as_complex(z.unflatten(-1, (-1, 2)).contiguous())
+        return torch.view_as_real(pairs * turns).flatten(-2).float()
 
-    q, k, v = heads("query"), heads("key"), heads("value")
+    q, k, v = map(heads, (attention.query, attention.key, attention.value))
     if rope:
         q, k = rotate(q), rotate(k)
-    scores = np.where(
-        np.tril(np.ones((T, T))), q @ k.transpose(0, 1, 3, 2) / head_dim**0.5, -np.inf
-    )
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    y = ((weights / weights.sum(-1, keepdims=True)) @ v).transpose(0, 2, 1, 3).reshape(B, T, C)
-    expected = y @ linear["proj"][0].T + linear["proj"][1]
-    assert np.abs(attention(x).detach().numpy() - expected).max() < 1e-5
-
-
-def test_odd_head_dimension_is_refused(submission):
-    from submission.attention import precompute_rotary_emb
-
-    with pytest.raises(ValueError, match="even"):
-        precompute_rotary_emb(7, 5)
+    y = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    expected = attention.proj(y.transpose(1, 2).reshape(B, T, C))
+    assert torch.allclose(attention(x), expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("rope", [False, True])
@@ -103,11 +70,6 @@ def test_loss_ignores_padding(tiny_model, seed):
     logits, loss = model(x, y)
     expected = torch.nn.functional.cross_entropy(logits[:, :4].reshape(-1, 9), y[:, :4].reshape(-1))
     assert torch.allclose(loss, expected, atol=1e-6) and model(x)[1] is None
-
-
-def test_too_long_a_sequence_is_refused(tiny_model):
-    with pytest.raises(ValueError, match="block_size = 12"):
-        tiny_model(9, 12, False)(torch.ones(1, 13, dtype=torch.long))
 
 
 def test_cross_attention(submission, seed):

@@ -3,12 +3,11 @@
 import io
 import re
 import shutil
-from itertools import takewhile
 
 import pytest
 
 from autograder import Outcome, Report, Verdict, read_manifest
-from autograder.report import DIM, Table, to_markdown, write_failures, write_summary
+from autograder.report import Table, to_markdown, write_failures, write_summary
 from checks.support.next_part import advise
 from checks.support.session import MANIFEST
 from conftest import SOLUTION, STARTER
@@ -28,9 +27,9 @@ def shown(monkeypatch):
     """A function: the text of a grading of these outcomes, in a terminal of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
 
-    def write(*outcomes, color=False):
-        report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
-        table = Table(Terminal(), COURSE, color)
+    def write(*outcomes):
+        report = report_of(*outcomes)
+        table = Table(Terminal(), COURSE, False)
         for one in outcomes:
             table.line(one)
         write_failures(report, table, lambda ids: "again " + " ".join(ids))
@@ -38,6 +37,10 @@ def shown(monkeypatch):
         return table.stream.getvalue()
 
     return write
+
+
+def report_of(*outcomes):
+    return Report(COURSE, {outcome.id: outcome for outcome in outcomes}, 7, ("none", ""))
 
 
 def failed(id, verdict, message):
@@ -56,24 +59,11 @@ def test_an_unwritten_part_has_one_whole_row(shown):
     assert text.index("1c-0-basic") < text.index("1d  ") < text.index("1d-1-basic")
 
 
-def test_long_texts_wrap_at_words_with_a_hanging_indent(shown):
+def test_long_texts_wrap_at_words(shown):
     words = [f"word{i}" for i in range(60)]
-    text = shown(
-        Outcome("1c-0-basic", Verdict.PASSED, 2.0),
-        failed("1d-5-basic", Verdict.WRONG_ANSWER, "    " + " ".join(words)),
-    )
-    lines = text.split("\n")
-    assert max(map(len, lines)) <= 80
-    message = [line for line in lines if "word" in line]
-    assert " ".join(message).split() == words and len(message) > 5
-    first, *others = (len(line) - len(line.lstrip()) for line in message)
-    assert {first + 2} == {*others}
-    row = [line for line in lines if line.startswith("  wrong answer")]
-    after = list(
-        takewhile(lambda line: line.startswith(" " * 40), lines[lines.index(row[0]) + 1 :])
-    )
-    title = row[0].split("0/0.5")[1].split() + " ".join(after).split()
-    assert title == COURSE.checks["1d-5-basic"].title.split() and after
+    text = shown(failed("1d-5-basic", Verdict.WRONG_ANSWER, " ".join(words)))
+    assert max(map(len, text.split("\n"))) <= 80 and re.findall(r"word\d+", text) == words
+    assert COURSE.checks["1d-5-basic"].title in " ".join(text.split())
 
 
 def test_equal_failures_are_written_once(shown):
@@ -91,20 +81,15 @@ def test_equal_failures_are_written_once(shown):
     assert text.count("y is not x") == 1 and "again 1c-0-basic 1c-1-basic" in text
 
 
-def test_what_is_hidden_is_dim_and_no_warning(shown):
-    text = shown(Outcome("1h-4-hidden"), color=True)
-    assert re.search(re.escape(DIM) + r"hidden +\033\[0m", text) and "\033[33m" not in text
-
-
 def test_a_summary_has_equal_failures_once():
     raised = "helper.py, line 169: SyntaxError: invalid syntax"
-    outcomes = [
-        failed("1d-1-basic", Verdict.EXCEPTION, raised),
-        failed("1d-3-basic", Verdict.EXCEPTION, raised),
-        failed("1h-3-basic", Verdict.WRONG_ANSWER, "y is not x"),
-    ]
-    report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
-    text = to_markdown(report)
+    text = to_markdown(
+        report_of(
+            failed("1d-1-basic", Verdict.EXCEPTION, raised),
+            failed("1d-3-basic", Verdict.EXCEPTION, raised),
+            failed("1h-3-basic", Verdict.WRONG_ANSWER, "y is not x"),
+        )
+    )
     assert text.count("SyntaxError") == 1 and "- **1d-1-basic, 1d-3-basic**: exception.\n" in text
     assert f"- **1h-3-basic** {COURSE.checks['1h-3-basic'].title}: wrong answer.\n" in text
 
@@ -119,8 +104,7 @@ def test_nothing_is_left_after_all_checks_have_passed(tmp_path):
 
 
 def next_after(folder, *outcomes):
-    report = Report(COURSE, {one.id: one for one in outcomes}, 7, ("none", ""))
-    return advise(report, folder, lambda ids: "grade " + " ".join(ids))
+    return advise(report_of(*outcomes), folder, lambda ids: "grade " + " ".join(ids))
 
 
 def test_the_last_line_says_what_to_do_next(tmp_path):
@@ -134,12 +118,7 @@ def test_the_last_line_says_what_to_do_next(tmp_path):
         shutil.copy(SOLUTION / name, code)
     wrong = failed("1c-0-basic", Verdict.WRONG_ANSWER, "x has the wrong length")
     line = (code / "dataset.py").read_text(encoding="utf-8").split("[part 1c]")[0].count("\n") + 1
-    assert f"mend 1c-0-basic; {(code / 'dataset.py').as_posix()[-15:]}:{line}; read" in re.sub(
-        r"; \S+(code/dataset)", r"; \1", next_after(code, wrong, stub)
-    )
+    said = next_after(code, wrong, stub)
+    assert re.search(rf"mend 1c-0-basic; \S*code/dataset\.py:{line}; read", said)
     raised = failed("1h-3-basic", Verdict.EXCEPTION, "attention.py, line 70: TypeError: no")
     assert re.search(r"mend 1h-3-basic; \S*attention.py:70; read", next_after(code, raised))
-    (code / "attention.py").write_text("# all written\n", encoding="utf-8")
-    shutil.copy(SOLUTION / "model.py", code)
-    assert "attention.py:70; read" in next_after(code, raised)
-    assert next_after(code, Outcome("1c-0-basic", Verdict.PASSED)) == "Next: grade --next"

@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 import torch
 
 from conftest import ROOT, SOLUTION
+from processes import descendants, is_running, wait_until
 from small_training import Counting
 
 
@@ -42,9 +41,8 @@ def test_it_learns_and_repeats(fresh):
         torch.manual_seed(3)
         trainer.train()
     assert runs[0].history[-1]["loss"] < 0.5 * runs[0].history[0]["loss"]
-    assert torch.equal(weights(runs[0]), weights(runs[1])) and not torch.equal(
-        weights(runs[0]), weights(runs[2])
-    )
+    assert torch.equal(weights(runs[0]), weights(runs[1]))
+    assert not torch.equal(weights(runs[0]), weights(runs[2]))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
@@ -69,16 +67,6 @@ def test_recorded_steps_learn_what_steps_learn(fresh, waits):
         assert abs(recorded["loss"] - stepwise["loss"]) < (0.5 if waits else 0.01)
 
 
-def test_training_again_goes_through_all_epochs_again(fresh):
-    trainer = fresh(max_epochs=3)
-    trainer.train()
-    steps, before = [entry["step"] for entry in trainer.history], weights(trainer)
-    trainer.train()
-    assert [entry["step"] for entry in trainer.history] == steps and not torch.equal(
-        weights(trainer), before
-    )
-
-
 @pytest.mark.parametrize("epoch_of_interruption", [1, 3])
 def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
@@ -93,9 +81,8 @@ def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     resumed = fresh(**ckpt, resume=True)
     torch.manual_seed(1234)
     resumed.train()
-    assert torch.equal(weights(resumed), weights(whole)) and not torch.equal(
-        weights(broken), weights(whole)
-    )
+    assert torch.equal(weights(resumed), weights(whole))
+    assert not torch.equal(weights(broken), weights(whole))
     assert resumed.history == whole.history and resumed.step == whole.step
 
 
@@ -149,7 +136,8 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
         assert torch.allclose(model(xs, ys)[1], model(xs[:, :length], ys[:, :length])[1], atol=1e-5)
         assert ys[:, length:].eq(0).all() and xs[:, length - 1].ne(0).any()
         first += rows
-    assert sorted(x[:, 0].tolist()) == sorted(i % 10 + 1 for i in range(37))
+    rows = x[:, 0].tolist()
+    assert rows != sorted(rows) == sorted(i % 10 + 1 for i in range(37))
 
 
 def test_a_step_in_pieces_has_the_gradient_of_the_whole_batch(fresh, seed, monkeypatch):
@@ -183,17 +171,6 @@ def test_a_step_in_pieces_has_the_gradient_of_the_whole_batch(fresh, seed, monke
     assert first + second == 37 and narrower < width <= y.ne(0).sum(1).max()
     assert (gradient - expected).norm() < 1e-5 * expected.norm()
     assert abs(trainer.history[-1]["loss"] - loss.item()) < 1e-5
-
-
-def test_epochs_differ_and_leave_random_numbers_alone(submission):
-    from submission.trainer import Epochs
-
-    epochs = Epochs(Counting(), 8, seed=4)
-    before = torch.get_rng_state()
-    assert torch.equal(epochs[2][0], epochs[2][0]) and not torch.equal(epochs[2][0], epochs[3][0])
-    assert torch.equal(before, torch.get_rng_state())
-    rows = epochs[0][0][:, 0].tolist()
-    assert rows != sorted(rows)
 
 
 def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
@@ -279,12 +256,11 @@ def test_float16_learns_what_float32_learns(fresh):
     assert not torch.equal(weights(runs[0]), weights(runs[1]))
 
 
-@pytest.mark.parametrize("scale", [2.0**10, 2.0**30])
-def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
+def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path):
     """Steps whose gradients overflow are skipped, and halve the scale; a resumed training has it."""
     settings = {"precision": "fp16", "ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
     first = fresh(**settings)
-    make, before = first._prepare, weights(first)
+    make, before, scale = first._prepare, weights(first), 2.0**30
 
     def prepare():
         make()
@@ -293,38 +269,11 @@ def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path, scale):
     first._prepare = prepare
     first.train()
     left = first.scaler.get_scale()
-    assert left == scale if scale < 2**16 else left < scale
+    assert left < scale
     assert torch.isfinite(weights(first)).all() and not torch.equal(weights(first), before)
     resumed = fresh(**settings, resume=True)
     resumed._prepare()
     assert resumed.step == first.step and resumed.scaler.get_scale() == left
-
-
-@pytest.mark.parametrize(
-    ("capability", "chosen"),
-    [((6, 0), "fp32"), ((7, 0), "fp16"), ((7, 5), "fp16"), ((8, 0), "bf16"), ((12, 0), "bf16")],
-)
-def test_precision_is_what_a_gpu_is_fast_at(fresh, monkeypatch, capsys, capability, chosen):
-    """P100, V100, T4, A100 and later; in float32 where the model fails in a narrow format."""
-    from submission.given.hardware import Hardware
-
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    model, row = fresh().model, torch.ones(1, 5, dtype=torch.long)
-    hardware = Hardware("cpu", graphs=False)
-    hardware.choose_precision("auto", model, row, row)
-    assert hardware.precision == "fp32"
-    hardware.is_cuda = True
-    hardware.choose_precision("auto", model, row, row)
-    assert hardware.precision == chosen and not capsys.readouterr().out
-
-    def fails(*_):
-        if torch.is_autocast_enabled("cpu"):
-            raise RuntimeError("value cannot be converted to half without overflow")
-
-    model.register_forward_pre_hook(fails)
-    hardware.choose_precision("auto", model, row, row)
-    assert hardware.precision == "fp32"
-    assert ("without overflow" in capsys.readouterr().out) == (chosen != "fp32")
 
 
 def test_epochs_from_workers_need_no_shared_memory(submission):
@@ -365,8 +314,7 @@ def drawing(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, str(script)], encoding="utf-8", **pipes)
     assert process.stdout.readline() == "0\n"
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8")
-    workers = [int(pid) for pid in children.split()]
+    workers = descendants(process.pid)
     yield process, workers
     for pid in workers:
         with contextlib.suppress(OSError):
@@ -382,10 +330,7 @@ def test_workers_end_with_their_training(drawing, number):
     assert len(workers) == 2
     process.send_signal(number)
     process.wait(60)
-    until = time.monotonic() + 30
-    while left := [pid for pid in workers if is_running(pid)]:
-        assert time.monotonic() < until, left
-        time.sleep(0.1)
+    wait_until(lambda: not any(map(is_running, workers)))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are for Linux")
@@ -395,11 +340,3 @@ def test_ctrl_c_is_not_for_workers(drawing):
         os.kill(pid, signal.SIGINT)
     said, _ = process.communicate("go on\n", timeout=120)
     assert said.split()[-2:] == ["49", "all"] and process.returncode == 0
-
-
-def is_running(pid):
-    """Whether a process is there, and no zombie."""
-    with contextlib.suppress(OSError):
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-        return stat.rpartition(")")[2].split()[0] != "Z"
-    return False

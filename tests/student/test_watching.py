@@ -114,14 +114,6 @@ def test_what_a_save_changed_is_written(watched):
     assert watched.seeds == [7] and watched.last is second
 
 
-def test_another_failure_of_the_same_check_is_a_change(watched):
-    gradings = [report(IDS[:1], text="off by two"), report(IDS[:1], text="off by two")]
-    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 22\n")]
-    shown = watched.run(report(IDS[:1]), saves, gradings)
-    assert shown.count("    off by two\n") == 1
-    assert shown.count("Nothing changed: ") == 1
-
-
 def test_only_a_change_of_the_submission_is_graded(watched):
     saves = [
         lambda: None,
@@ -200,36 +192,6 @@ def test_a_save_during_a_grading_ends_it(watched):
     assert watched.graded == ["x = 1\n", "x = 2\n"]
     assert "  Saved again before the grading had ended.\n" in shown
     assert "Now passing: 1h-3-basic, 1h-9-basic" in shown
-
-
-def test_a_save_without_a_change_during_a_grading_starts_it_again(watched):
-    """An editor empties the file first, which ends the grading of what is there in the end."""
-
-    def save_and_wait():
-        threading.Timer(0.2, lambda: watched.save("")).start()
-        time.sleep(60)
-
-    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 1\n"), lambda: None]
-    watched.run(report(IDS), saves, [save_and_wait, report(IDS)])
-    assert watched.graded == ["x = 1\n", "x = 1\n"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--debug"], "--watch and --debug don't go together"),
-        (["--list"], "--watch and --list don't go together"),
-        (["--json", "r.json"], "--watch and --json don't go together"),
-        (["--next"], "--watch and --next don't go together"),
-        (["--submission", "upload.zip"], "--watch needs a folder, and upload.zip is none"),
-    ],
-)
-def test_what_makes_no_sense_with_it_is_refused(arguments, message, capsys):
-    import grader
-
-    assert grader.main(["5a", "--watch", *arguments]) == 2
-    shown = capsys.readouterr()
-    assert message in shown.err and shown.out == ""
 
 
 def test_a_session(tmp_path):

@@ -1,20 +1,20 @@
 """Checks of one submission that run at the same time, in a student's process each."""
 
-import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import pytest
 
 from autograder import read_manifest
-from autograder.inside.watch import descendants
 from checks.support import session
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from conftest import ROOT, STARTER
+from processes import command_of, descendants, is_running, wait_until
 
 
 @pytest.fixture
@@ -33,13 +33,13 @@ def grade(workers, lines):
 
 def test_two_workers_find_what_one_finds(few):
     """The same outcomes, each reported once, and no process is left."""
-    one, two = [], []
+    one, two, before = [], [], descendants()
     alone, together = grade(1, one), grade(2, two)
     assert {id: (end.verdict, end.message) for id, end in together.outcomes.items()} == {
         id: (end.verdict, end.message) for id, end in alone.outcomes.items()
     }
     assert sorted(end.id for end in two) == sorted(end.id for end in one)
-    assert not [pid for pid in descendants() if "modules" in command_of(pid)]
+    assert not {*descendants()} - {*before}
 
 
 def test_all_processes_end_after_a_suspicious_submission(tmp_path):
@@ -60,18 +60,11 @@ def test_lines_keep_the_manifests_order(few):
     from grader import Progress
 
     checks = read_manifest(MANIFEST).select(["1d"])
-    written = []
-
-    class Lines:
-        """Instead of the table."""
-
-        def line(self, outcome):
-            """Note what is written."""
-            written.append(outcome.id)
-
-    progress = Progress(Lines(), checks, hidden=False)
+    table = mock.Mock()
+    progress = Progress(table, checks, hidden=False)
     for check in reversed([check for check in checks if check.kind == "basic"]):
         progress.finished(Outcome(check.id, Verdict.PASSED, check.points))
+    written = [line.args[0].id for line in table.line.call_args_list]
     assert written == [check.id for check in checks]
 
 
@@ -83,45 +76,20 @@ def test_a_stopped_grading_leaves_no_process(number):
     process = subprocess.Popen(
         [*command, "--workers", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    until = time.monotonic() + 60
-    while sum("modules" in command_of(pid) for pid in descendants(process.pid)) < 2:
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
+    wait_until(lambda: sum("modules" in command_of(pid) for pid in descendants(process.pid)) >= 2)
     children = descendants(process.pid)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert b"Traceback" not in errors
-    until = time.monotonic() + 20
-    while left := [pid for pid in children if is_running(pid)]:
-        assert time.monotonic() < until, [command_of(pid) for pid in left]
-        time.sleep(0.1)
-
-
-def command_of(pid):
-    """The command line of a process."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
-        return file.read().decode(errors="replace")
-    return ""
-
-
-def is_running(pid):
-    """Whether a process is there, and no zombie."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        return file.read().rpartition(")")[2].split()[0] != "Z"
-    return False
+    wait_until(lambda: not any(map(is_running, children)))
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.5, 0.9])
 def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
     """Ctrl-C in a terminal, which all processes get."""
+    words = ["--workers", "2", "--allow-weak-isolation"]
     process = subprocess.Popen(
-        [
-            sys.executable,
-            str(ROOT / "src" / "grader.py"),
-            "--workers",
-            "2",
-            "--allow-weak-isolation",
-        ],
+        [sys.executable, str(ROOT / "src" / "grader.py"), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

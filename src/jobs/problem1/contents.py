@@ -68,7 +68,7 @@ TARGETS = [
     Target(
         "show_corruption",
         "1c",
-        "a page of your span corruption: one example step by step, and histograms",
+        "your span corruption: examples beside their documents, numbers beside what is asked",
         "dataset.py",
         writes="span_corruption.html",
         data=True,

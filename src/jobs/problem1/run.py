@@ -11,7 +11,7 @@ from jobs.targets import JOBS, LOOK, SMALL
 
 def run(args: argparse.Namespace, student, out: Path) -> None:
     """Run `show_corruption` on the student's dataset.py, a module; out: the folder for results."""
-    from jobs.problem1.corruption.page import show_corruption
+    from jobs.problem1.corruption import show_corruption
 
     show_corruption(student, args.data, out / SMALL[args.target].writes)
 

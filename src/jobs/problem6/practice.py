@@ -86,7 +86,7 @@ def judge(
     for name, step, _ in alarms:
         if name not in over_steps.SECTION:
             names = ", ".join(over_steps.SECTION)
-            said.append((name, step, False, f"there is no such fault; the names are: {names}"))
+            said.append((name, step, False, f"your alarm: no such fault; the names are {names}"))
             continue
         if name not in faults:
             said.append((name, step, False, "your alarm: false, there is no such fault"))

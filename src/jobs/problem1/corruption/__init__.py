@@ -1,1 +1,0 @@
-"""./run.sh show_corruption: what span corruption drew, and whether it is as asked, as a page."""

@@ -1,0 +1,121 @@
+"""Span corruption is shown from x and y alone, with what is not as asked."""
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from common.files import UserError
+from conftest import DATA, ROOT, SOLUTION, STARTER
+from jobs.package import load_module
+from jobs.problem1.corruption import show_corruption
+from page import Page
+
+WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()
+
+
+@pytest.fixture
+def corpus(tmp_path, seed):
+    """A folder with a wiki.txt of random documents, some of them short."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    documents = [" ".join(random.choices(WORDS, k=random.randint(8, 25))) for _ in range(40)]
+    (folder / "wiki.txt").write_text("\n".join(documents) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def show(corpus, tmp_path, capsys):
+    """A function that shows the reference's span corruption with a change of dataset.py, old to
+    new; returns what was printed and the page's text.
+    """
+
+    def call(old="", new=""):
+        for path in SOLUTION.glob("*.py"):
+            shutil.copy(path, tmp_path)
+        text = (SOLUTION / "dataset.py").read_text(encoding="utf-8")
+        assert old in text
+        (tmp_path / "dataset.py").write_text(text.replace(old, new, 1), encoding="utf-8")
+        show_corruption(load_module(tmp_path, "dataset.py"), corpus, tmp_path / "page.html")
+        return capsys.readouterr().out, Page((tmp_path / "page.html").read_text("utf-8")).text
+
+    return call
+
+
+RETURN = "x, y = ids[:-1], ids[1:]"
+CHANGES = [
+    (RETURN, "x, y = ids[:-1], ids[:-1]", "not x shifted by one"),
+    (RETURN, "x, y = ids[:-1].flip(0), ids.flip(0)[:-1]", "not x shifted by one"),
+    (RETURN, "x, y = ids[:-2], ids[1:-1]", r"\(63,\).*Asked: \(64,\)"),
+    (RETURN, "x, y = ids[:-1].int(), ids[1:].int()", "int32.*Asked: .*int64"),
+    ("masked_content + self.MASK_CHAR", "masked_content", "x has 2 MASKs"),
+    (
+        "text = prefix + self.MASK_CHAR + suffix",
+        "text = suffix + self.MASK_CHAR + prefix",
+        "not make the document's start",
+    ),
+    (
+        "text = prefix + self.MASK_CHAR",
+        "text = self.PAD_CHAR + prefix + self.MASK_CHAR",
+        "not make the document's start",
+    ),
+    ("self.block_size * 3 / 4", "self.block_size * 7 / 8", r"Asked: .* 3/4\), 48"),
+    ("randint(1, 2 * mean - 1)", "randint(0, 2 * mean - 1)", "0 of .* masked. Asked: at least 1"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), CHANGES)
+def test_what_is_not_as_asked_is_said(show, old, new, words):
+    for text in show(old, new):
+        assert re.search(rf"[\d,]+ of 3,000 draws are not as asked, such as: .*{words}", text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "low", "high"),
+    [
+        # over 3,000 draws, 5 standard deviations of what is asked: 26 +- 1.2 and 0.25 +- 0.015
+        ("", "", r"length: 4 to 48, mean (\S+),", 24.8, 27.2),
+        ("", "", r"share: mean (\S+);", 0.23, 0.27),
+        ("block_size * 3 / 4", "block_size * 5 / 8", r"length: 4 to (\d+),", 40, 40),
+        ("floor(length / 4 +", "floor(length / 2 +", r"share: mean (\S+);", 0.44, 0.56),
+        ("randint(0, length - masked_length)", "randint(0, 0)", r"Start.*?mean (\S+),", 0, 0),
+    ],
+)
+def test_numbers_are_measured(show, old, new, what, low, high):
+    printed, page = show(old, new)
+    assert low <= float(re.search(what, printed)[1]) <= high
+    for text in (printed, page):
+        assert "All draws have the form" in text and "<kept>" in text
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ("return None", "returned NoneType"),
+        ("return ids[:-1].tolist(), ids[1:]", r"tensors .* returned tuple \(\["),
+        ("x, y = ids[:-1] + 500, ids[1:]", "tokens of the vocabulary"),
+        ("return 1 / 0", r"dataset.py, line \d+, in __getitem__:\n.*\nZeroDivisionError"),
+    ],
+)
+def test_what_cannot_be_read_is_a_sentence(show, tmp_path, new, words):
+    with pytest.raises(UserError, match=words):
+        show(RETURN, new)
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_the_command_of_a_student(tmp_path):
+    def run(folder):
+        command = [sys.executable, "dataset.py", "charcorruption", "--html", "--data", DATA]
+        return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
+
+    process = run(STARTER)
+    assert process.returncode == 3 and "1c: CharCorruptionDataset.__getitem__" in process.stderr
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    submission = tmp_path / "src" / "submission"
+    shutil.copy(SOLUTION / "dataset.py", submission)
+    process = run(submission)
+    assert process.returncode == 0 and "span_corruption.html: open it" in process.stdout
+    assert (submission / "span_corruption.html").is_file()
