@@ -3,8 +3,8 @@ seed.
 
 tests/checks/wrong and tests/checks/right hold the submissions. By default, tests take the
 reference, and wrong submissions that fail each check once, always the same ones; with --full, all
-of them, each time with new seeds; `-k 5c` those of a question. Results of wrong ones are kept: see
-kept.py. Points out of proportion cause a warning; `-W "error:out of proportion"` makes it fail.
+of them, each time with new seeds; `-k 5c` those of a question. Points out of proportion cause a
+warning; `-W "error:out of proportion"` makes it fail.
 """
 
 import warnings
@@ -27,7 +27,6 @@ from proof import (
 
 from autograder import Verdict
 from conftest import SOLUTION, STARTER
-from kept import Kept
 from variants import KINDS, changed
 
 WRONG = collect("wrong", "WRONG")
@@ -56,13 +55,6 @@ def one_for_each_check():
 
 CHOSEN = one_for_each_check()
 full = pytest.mark.full
-
-
-@pytest.fixture(scope="module")
-def kept(process, request):
-    """Results of wrong submissions, in pytest's cache, if it has one."""
-    cache = getattr(request.config, "cache", None)
-    return Kept(cache and cache.mkdir("proof"), process.isolation.level)
 
 
 def test_there_are_enough():
@@ -99,12 +91,11 @@ def test_all_changes_apply():
         for wrong in WRONG
     ],
 )
-def test_wrong_submissions_lose_points(process, kept, wrong):
-    taken = kept.get(wrong) or points_of_wrong(process, wrong)
+def test_wrong_submissions_lose_points(process, wrong):
+    taken = points_of_wrong(process, wrong)
     assert not faults(wrong, taken), f"{wrong.why} {wrong.kind}: {taken}"
     if text := out_of_proportion(wrong, taken):
         warnings.warn(text, stacklevel=1)
-    kept.put(wrong, taken)
 
 
 @full
