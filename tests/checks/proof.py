@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import importlib
-import importlib.util
 import os
 import re
 import sys
@@ -224,26 +223,6 @@ def out_of_proportion(wrong, taken: dict[str, float]) -> str:
         return ""
     expected = f"{least:.0%} to {most:.0%}"
     return f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question}, not {expected}"
-
-
-def verdicts() -> dict:
-    """Return the test functions of all check files, by check id."""
-    found = {}
-    for folder in (CHECKS, HIDDEN):
-        for path in sorted(folder.rglob("q*.py")):
-            spec = importlib.util.spec_from_file_location(
-                f"proof_{folder.parent.name}_{path.stem}", path
-            )
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            for function in vars(module).values():
-                for mark in getattr(function, "pytestmark", []):
-                    found[mark.args[0]] = function
-    return {
-        id: found[id]
-        for id, check in MANIFEST.checks.items()
-        if check.coded and not check.artifacts
-    }
 
 
 def lost(report: Report) -> dict[str, float]:

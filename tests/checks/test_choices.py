@@ -7,15 +7,12 @@ import tomllib
 
 import pytest
 
-from proof import verdicts
+from proof import CHECKS, HIDDEN
 
 from autograder import Answer, Failed, Verdict
+from autograder.judge import Verdicts
 from checks.problem6.q6b import choices
 from conftest import ROOT, SOLUTION
-
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:Unknown pytest.mark.check"
-)  # the grader's plugin defines it
 
 
 class Student:
@@ -31,13 +28,13 @@ class Student:
 @pytest.fixture(scope="module")
 def basic():
     """The check of the file."""
-    return verdicts()["6b-1-basic"]
+    return Verdicts([CHECKS, HIDDEN], ["6b-1-basic"]).functions["6b-1-basic"]
 
 
 @pytest.fixture(scope="module")
 def hidden():
     """The check of the choices."""
-    return verdicts()["6b-2-hidden"]
+    return Verdicts([CHECKS, HIDDEN], ["6b-2-hidden"]).functions["6b-2-hidden"]
 
 
 RIGHT = tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, GRADED, Context
+from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, Context
 from common.files import UserError
 from conftest import ROOT
 
@@ -31,11 +31,6 @@ def test_our_own_are_the_default():
     assert all(context.path(name).is_file() for name in EXERCISES) and all(
         context.gold_path(name).is_file() for name in GOLD_EXERCISES
     )
-
-
-@pytest.mark.parametrize("preset", GRADED)
-def test_they_are_ours_whatever_the_preset(preset):
-    assert Context(ROOT, preset, None, None, {}).path(EXERCISES[0]) == DATA / EXERCISES[0]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 are reproducible.
 """
 
-import gzip
-import json
-
 import numpy as np
 import pytest
 
@@ -17,13 +14,12 @@ from checks.problem6.q6f.traces import (
     barely_converge,
     come_near,
     draw_healthy,
-    thin_out,
 )
 from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
-from instructor.checks.problem6.q6f.onsets import find_onsets, loss_ends
-from instructor.checks.problem6.q6f.trace_file import FILE, Tally, pack, read_traces, rounded
+from instructor.checks.problem6.q6f.onsets import find_onsets
+from instructor.checks.problem6.q6f.trace_file import FILE, Tally, read_traces, rounded
 from instructor.datasets.traces.command import DRAWN, is_clear, records
 from instructor.datasets.traces.drawn import draw_traces
 from instructor.datasets.traces.training import Setup, train
@@ -115,16 +111,6 @@ def test_a_training_is_the_same_again():
     assert (first.columns["repetition_rate"] == MISSING).tolist() == [False, True] * 2 + [False]
 
 
-def test_what_is_packed_is_read_again():
-    rng = np.random.default_rng(4)
-    traces = [rounded(draw_healthy(rng)), trace(loss=[3, np.inf, np.nan, MISSING])]
-    thin_out(traces[0], 3)
-    packed = pack(traces)
-    assert (
-        pack(traces) == packed and json.loads(gzip.decompress(packed))[1]["reference_loss"] is None
-    )
-
-
 LOW, HIGH = [1.0] * 10, [1.6] * 6
 FALLS = np.linspace(4, 3.9, 60)
 HEADS = np.full((60, 2, 2), 0.5)
@@ -157,10 +143,6 @@ NORMS[:, 0] = 1e-4
 )
 def test_the_table_finds_onsets(fields, expected):
     assert find_onsets(trace(**fields)) == expected
-
-
-def test_the_loss_ends_where_it_is_no_number():
-    assert loss_ends(trace(loss=LOW + [np.inf])) == 10 and loss_ends(trace(loss=LOW)) is None
 
 
 def test_the_tally_counts_pairs_and_faults_in_time():

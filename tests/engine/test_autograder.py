@@ -91,6 +91,11 @@ BEHAVIORS = {
         "within 2 seconds, the limit of 9a-0-basic in total.\n"
         "What was running: call. Its inputs: argument = int64 of shape (5,).",
     ),
+    "hang, somewhere": (
+        "def answer(x):\n    return deep(x)\ndef deep(x):\n    while True: pass\n",
+        Verdict.TIMEOUT,
+        "\nWhere it was: toy.py, line 4, in deep.\n",
+    ),
     "hang, deaf": (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n",
         Verdict.TIMEOUT,

@@ -265,13 +265,13 @@ def test_text_is_escaped_and_odd_values_are_borne():
         for i in range(1, 201)
     ]
     html = dashboard_page.page(header, records, [("<b>", 5, '"<i>')])
-    Page(html)
+    assert Page(html).balanced
     assert "<script>" not in html and "<b>" not in html and "<i>" not in html
     assert "nan" not in html and "inf" not in html
     # for eyes, and for ears
     assert 40 < html.count('class="bad"') and html.count("100 not finite") == 2
     odd = {"loss": "a", "lr": True, "grad_norm": [None, 0.0], "attention_entropy": [[0.1], "b"]}
-    Page(dashboard_page.page({"total_steps": 9}, [{"step": 5, **odd}], []))
+    assert Page(dashboard_page.page({"total_steps": 9}, [{"step": 5, **odd}], [])).balanced
 
 
 def test_the_command(tmp_path):

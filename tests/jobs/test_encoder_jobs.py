@@ -57,6 +57,7 @@ def test_the_report(small, tmp_path, capsys):
     assert (tmp_path / "a" / "encoder_maps.png").read_bytes().startswith(b"\x89PNG")
     html = (tmp_path / "a" / "encoder_report.html").read_text(encoding="utf-8")
     page = Page(html)
+    assert page.balanced
     sections = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
     assert sections == [f"part-{i}" for i in range(1, 7)]
     for words in ("Chance, 1/5", "Bag of words", "Layer 2, head 0", "largest possible", "total"):

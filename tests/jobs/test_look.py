@@ -86,7 +86,7 @@ def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, datas
 
 def test_the_page_has_what_was_found(found):
     text = page(found)
-    Page(text)
+    assert Page(text).balanced
     facts = json.loads(unpack(text, "facts"))
     for number, (model, look) in enumerate(zip(facts["models"], found.looks, strict=True)):
         rows = unpack(text, f"attention-{number}")

@@ -71,6 +71,7 @@ def test_the_reference_reports_all_in_time(diagnostics, tmp_path, capsys):
     assert said.count("in time") == 8 and "no fault and no alarm: right" in said
     html = (tmp_path / "practice.html").read_text(encoding="utf-8")
     page = Page(html)
+    assert page.balanced
     assert [tag for tag, _ in page.tags].count("h2") == 6 and page.text.count("begins here") == 8
     assert not {name for _, attributes in page.tags for name in attributes} & {"src", "onload"}
 

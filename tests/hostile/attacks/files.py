@@ -31,12 +31,6 @@ def instead(name, make):
     return prepare
 
 
-def thousands(folder, places):
-    """Add very many small modules."""
-    for number in range(3000):
-        (folder / f"part{number}.py").write_text("", encoding="utf-8")
-
-
 WRITING = [
     writes(
         "write-into-the-project",
@@ -205,7 +199,6 @@ TAKING_IN = [
         instead("\x1b[2J\u202ey\x07.py", lambda path, places: path.symlink_to("/etc/passwd")),
         "It is refused, and the message shows the characters' numbers.",
     ),
-    submitted("many-programs", "Hands in three thousand modules.", thousands),
     submitted(
         "deep-program",
         "Hands in an expression nested so deeply that reading it may crash whoever does.",

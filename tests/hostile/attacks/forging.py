@@ -164,23 +164,6 @@ write(message(PASSED))
         frozenset({CRASHED}),
     ),
     forged(
-        "one-byte-too-long",
-        "Answers with a message one byte longer than the limit.",
-        """
-limit = setting("message_limit")
-head = message(value(json.loads('{"array": {"kind": "tensor", "dtype": "uint8", "device": "cpu", "stored": "uint8", "shape": [0]}}')))
-size = limit + 1 - len(head) - 8
-tensor = {"array": {"kind": "tensor", "dtype": "uint8", "device": "cpu", "stored": "uint8", "shape": [size]}}
-write(message(value(tensor)))
-block = bytes(1 << 20)
-while size > 0:
-    write(block[:size])
-    size -= len(block)
-os._exit(0)
-""",
-        seconds=20,
-    ),
-    forged(
         "half-a-message",
         "Sends half a message, and sleeps with the pipe open.",
         """
@@ -201,20 +184,6 @@ while True:
         "The size limit ends it.",
         frozenset({WRONG, TIMEOUT, BLOCKED}),
         seconds=6,
-    ),
-    forged(
-        "no-numbers",
-        "Claims a loss of NaN, Infinity or 1e999 after training, since no comparison with NaN is "
-        "true.",
-        """
-claims = ('"changed": true, "written": true, "files": [], "kind": "dict", "missing": [], "unknown": [], "dtypes": [], '
-          '"different": [], "untrained": false, "losses": [Infinity, NaN]')
-pairs = [[name, item] for name, item in json.loads("{" + claims + "}").items()]
-text = json.dumps(value({"dict": pairs}))
-answer(message(text.replace("Infinity", "1e999")))
-""",
-        checks=("1d-3-basic",),
-        changes=(),
     ),
     forged(
         "broken-characters",
@@ -251,16 +220,6 @@ answer(message(value({"dict": pairs})))
         seconds=4,
     ),
     forged(
-        "endless-shape",
-        "Claims a tensor with lengths whose product overflows 64 bits, and one of length 0.",
-        """
-tensor = {"kind": "tensor", "dtype": "int64", "device": "cpu", "stored": "int64"}
-pair = {"tuple": [{"array": {**tensor, "shape": [0, *[1099511627775] * 3]}}] * 2}
-claims = [["odd", None], ["documents", ["a"]], ["tokens", None], ["first", pair]]
-answer(message(value({"dict": claims})))
-""",
-    ),
-    forged(
         "blame-the-grader",
         "Fails with an error that is called what the grader calls its own faults.",
         """
@@ -273,16 +232,5 @@ raise GRADER_ERROR("grader error: The grader failed here, not your code. Please 
 """,
         "It is an exception of the student's.",
         frozenset({EXCEPTION}),
-    ),
-    forged(
-        "forged-error",
-        "Sends an error with lines of code that are no numbers, and kinds that are no names.",
-        """
-error = {"dict": [["type", {"dict": []}], ["message", {"tuple": [1]}], ["name", 7], ["kinds", {"dict": [[1, 2]]}],
-                  ["frames", [["a", 1e400, "b", "c"], [1], 2]]]}
-answer(message(json.dumps({"dict": [["error", error]]})))
-""",
-        "It is no answer.",
-        frozenset({CRASHED, EXCEPTION}),
     ),
 ]

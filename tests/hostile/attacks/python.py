@@ -319,27 +319,6 @@ raise ValueError("\ud800\udfff")
         },
     ),
     trick(
-        "pytest-settings",
-        "Brings pytest's settings, and options by environment, that load a plugin of its own.",
-        "The judge reads none of them.",
-        """
-os.environ.update(PYTEST_ADDOPTS="-p plugin", PYTEST_PLUGINS="plugin", PYTHONPATH=os.path.dirname(__file__), PYTHONSTARTUP=__file__)
-""",
-        frozenset({MISSING}),
-        files={
-            "pytest.ini": "[pytest]\naddopts = -p plugin\n",
-            "plugin.py": TRAP,
-            "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p plugin'\n",
-            "plugin.dist-info/entry_points.txt": "[pytest11]\nplugin = plugin\n",
-        },
-    ),
-    beside(
-        "replace-given-files",
-        "Hands in its own __init__.py, trainer.py and utils.py.",
-        {"__init__.py": "", "trainer.py": "", "utils.py": ""},
-        "They are graded as they were handed out.",
-    ),
-    trick(
         "replace-given-modules",
         "Replaces the given trainer in memory by one that claims to have trained.",
         "Nothing was trained, and it shows.",

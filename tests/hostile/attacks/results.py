@@ -3,7 +3,6 @@ were not learned.
 """
 
 import os
-import pickle
 import shutil
 import zipfile
 from pathlib import Path
@@ -87,12 +86,6 @@ def unzipped_bomb(folder, places):
                 if entry.endswith(("/data.pkl", "/data/0")):
                     for _ in range(20):
                         file.write(bytes(32 << 20))
-
-
-def script(folder, places):
-    """Write a TorchScript archive, which contains code, as weights."""
-    copy(folder)
-    torch.jit.save(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)), str(folder / WEIGHTS))
 
 
 def instead(name, make):
@@ -244,23 +237,6 @@ FILES = [
         ),
     ),
     weighs(
-        "pickle-for-weights",
-        "Hands in a plain pickle that runs a command, under the name of weights.",
-        "It is no file of weights.",
-        instead(
-            WEIGHTS,
-            lambda path, places: path.write_bytes(
-                pickle.dumps(Command(f"touch /tmp/{places['MARK']}"))
-            ),
-        ),
-    ),
-    weighs(
-        "script-for-weights",
-        "Hands in a TorchScript program under the name of weights.",
-        "It is no file of weights.",
-        script,
-    ),
-    weighs(
         "zip-bomb-in-weights",
         "Hands in weights that unpack to a thousand times their size.",
         "The memory limit ends it.",
@@ -297,20 +273,6 @@ FILES = [
             lambda state, places: {**state, ODD: torch.zeros(1), "a" * 100_000: torch.zeros(1)}
         ),
         frozenset({WRONG, EXCEPTION}),
-    ),
-    weighs(
-        "large-weights",
-        "Hands in weights of a terabyte, in a sparse file.",
-        "The whole submission is refused.",
-        instead(WEIGHTS, lambda path, places: path.touch() or os.truncate(path, 1 << 40)),
-        refused=True,
-    ),
-    weighs(
-        "answers-by-link",
-        "Hands in a link to the answers as its predictions.",
-        "The whole submission is refused.",
-        instead(TEST, lambda path, places: path.symlink_to(places["GOLD"] + ANSWERS_TO_TEST)),
-        refused=True,
     ),
     weighs(
         "predictions-that-write",
