@@ -279,7 +279,7 @@ class Progress:
 
     def finished(self, outcome) -> None:
         """Write the line of a finished check, unless earlier ones are missing."""
-        # a closed pipe should end the program later, not in the middle of pytest
+        # a closed pipe should end the program later, not in the middle of a grading
         with contextlib.suppress(OSError):
             if outcome.id not in self.waiting:
                 self.table.line(outcome)  # of a second grading, which counts

@@ -237,7 +237,10 @@ def discard(folder: Path) -> None:
     if folder.exists():
         folder.rename(ROOT / f"{TRASH}{time.time_ns()}")
     for trash in ROOT.glob(f"{TRASH}*"):  # on network drives, files in use stay a while
-        shutil.rmtree(trash, ignore_errors=True)
+        if trash.is_dir() and not trash.is_symlink():
+            shutil.rmtree(trash, ignore_errors=True)
+        else:
+            trash.unlink()
 
 
 def install(lock: Path, torch: str, build: str) -> None:
@@ -304,7 +307,8 @@ def main() -> int:
     except OSError as error:
         say(
             f"{error.filename}: {error.strerror}. If it is missing, restore it; if it is in use, "
-            "close what uses it (`deactivate` an active environment). Then try again."
+            "close what uses it (`deactivate` an active environment). Then try again.\n"
+            f"If {ROOT} can't be written, activate an environment that has the packages."
         )
         return 2
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -25,8 +26,7 @@ WHERE = ("python", "-c", "import sys, torch, tiny; print(sys.prefix)")
 
 # It makes environments and installs as uv does, by unpacking wheels. It fails or waits where the test
 # says so, and logs its words.
-UV = f"""#!{sys.executable}
-import os, pathlib, re, subprocess, sys, time, zipfile
+UV = """import os, pathlib, re, subprocess, sys, time, zipfile
 words, here = sys.argv[1:], pathlib.Path(__file__).parents[2]
 python = words[words.index("--python") + 1]
 with open(here / "uv.log", "a", encoding="utf-8") as log:
@@ -159,7 +159,9 @@ class Copy:
         self.make_wheel("torch")
         self.write("requirements.lock", self.make_wheel("tiny"))
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.bin.parent], check=True)
-        (self.bin / "uv").write_text(UV, encoding="utf-8")
+        (self.bin / "uv.py").write_text(UV, encoding="utf-8")
+        python = shlex.quote(sys.executable)
+        (self.bin / "uv").write_text(f'#!/bin/sh\nexec {python} "$0.py" "$@"\n', encoding="utf-8")
         (self.bin / "uv").chmod(0o755)
         settings = {
             name: value
@@ -343,9 +345,10 @@ def test_an_environment_of_ones_own_is_never_changed(copy, link):
         copy.venv.symlink_to(theirs)
     _, err = copy.run(code=2)
     assert "./run.sh did not make it" in err and (theirs / "pyvenv.cfg").exists()
+    packages = copy.top / "packages"  # Python reads .pth files in the locale's encoding
+    packages.symlink_to(sysconfig.get_paths()["purelib"])
     (next(theirs.glob("lib/python*/site-packages")) / "theirs.pth").write_text(
-        f"{sysconfig.get_paths()['purelib']}\n{copy.top / 'wheels' / 'tiny-0.1-py3-none-any.whl'}\n",
-        encoding="utf-8",
+        f"{packages}\n{copy.top / 'wheels' / 'tiny-0.1-py3-none-any.whl'}\n", encoding="utf-8"
     )
     for path in (copy.environment["PATH"], f"{copy.venv / 'bin'}:{copy.environment['PATH']}"):
         assert copy.run(PATH=path) == (f"{copy.venv}\n", "")

@@ -26,7 +26,14 @@ from common.files import UserError
 from instructor import ROOT
 from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, lent
 
-SHARED = ("autograder/**/*.py", "common/*.py", "jobs/presets.py")  # besides code of checks
+# What checks share besides their own folders. A new name in the lists of files
+# (jobs/deliverables.py and what it reads) concerns no other check.
+SHARED = (
+    "src/autograder/**/*.py",
+    "src/common/*.py",
+    *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
+    "instructor/datasets/worlds/*.py",
+)
 QUESTION = re.compile(r"q(\d+[a-z])(\.py)?")  # a file or folder that belongs to one question
 # fields of a manifest's entry; title and points don't change a check's outcome
 SHIPPED = ("seconds", "memory", "partial", "artifacts")
@@ -105,7 +112,7 @@ class Fingerprints:
         given.append(_digests(DECODER.parent, DECODER.name))
         if setting.reference:
             given += [_digests(setting.reference, name) for name in lent(manifest.problems)]
-        shared = [_digests(ROOT / "src", pattern) for pattern in SHARED]
+        shared = [_digests(ROOT, pattern) for pattern in SHARED]
         self._session = _hash([self._files.pop("", []), shared, given, setting.seconds])
         self.intake = _hash([self._session, STUDENT_FILES, ANSWERS, MADE_BY])
         self._reference = {}  # question -> the files in which the reference answers it
@@ -133,9 +140,9 @@ class Fingerprints:
         """The hash for one check."""
         if check.id not in self._verdicts:
             return ""
-        # Checks may be graded again with the reference's code for what their question builds on.
-        alone = check.artifacts or not self._reference
-        bases = [] if alone else self._manifest.bases(check.question)
+        # Checks may be graded again with the reference's code for what their question builds on,
+        # and import what that question's checks have.
+        bases = [] if check.artifacts else self._manifest.bases(check.question)
         others = [
             self._own(other)
             for other in self._manifest.checks.values()

@@ -133,9 +133,15 @@ def tracked_files(folders: Iterable[str], needed: Iterable[str]) -> set[str]:
         UserError: git fails to list its files, or doesn't track one that is needed.
     """
     if (ROOT / ".git").exists():
-        process = subprocess.run(
-            ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders], capture_output=True
-        )
+        try:
+            process = subprocess.run(
+                ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders], capture_output=True
+            )
+        except FileNotFoundError:
+            raise UserError(
+                "git is not installed, and only files that it tracks leave this project. Install "
+                "git, or build in a copy without the folder .git."
+            ) from None
         if process.returncode:
             raise UserError(
                 f"git cannot list the project's files in {ROOT}: "

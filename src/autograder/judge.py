@@ -111,7 +111,8 @@ class Judge:
         self.cut_short: list[str] = []  # checks
         self.repeats = False
         self.stopped = False
-        self.endless: set[str] = set()  # files whose import does not end
+        # files whose import does not end; basic checks must not learn what hidden ones found
+        self.endless: dict[str, set[str]] = {"basic": set(), "hidden": set()}
 
     def run(self, processes: list) -> None:
         """Run all checks, in their order, and then those that were cut short (see `_seconds`)
@@ -177,9 +178,8 @@ class Judge:
         check = self.checks[id]
         with self.lock:
             seconds = self._seconds(check)
-        student = Student(
-            process, self.submission, check, self.seed, self.whole, self.endless, seconds
-        )
+        limits = self.whole, self.endless[check.kind], seconds
+        student = Student(process, self.submission, check, self.seed, *limits)
         started = time.perf_counter()
         error = None
         try:
@@ -189,6 +189,7 @@ class Judge:
         outcome = _outcome(check, student, error)
         outcome.seconds = time.perf_counter() - started
         with self.lock:
+            self.endless["hidden"] |= self.endless["basic"]
             if outcome.verdict is Verdict.TIMEOUT or student.cut_short:
                 self.lost += student.counted
             if error and student.cut_short and not self.repeats:

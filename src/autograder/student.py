@@ -54,7 +54,8 @@ class Student:
         seed: the judge's. The student's process gets another one, which reveals nothing about it.
         whole: the time for all checks together; no limit by default.
         endless: files of the submission whose import does not end, as other checks have found;
-            what this one finds is added.
+            what this one finds is added. Later checks of these are told of it, so those of hidden
+            checks must not get to basic ones, whose messages students read.
         seconds: for all its probes; by default the check's limit.
     """
 
@@ -79,6 +80,7 @@ class Student:
         self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
         self.endless = set() if endless is None else endless
+        self.waited = True  # for what it reports, and did not only know
         self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
@@ -101,7 +103,7 @@ class Student:
     def busy(self) -> bool:
         """Whether the machine was so busy that a timeout proves little."""
         time = self.whole if self.whole.over else self.time
-        return bool(time and time.busy)
+        return bool(self.waited and time and time.busy)
 
     def hint(self, sentence: str) -> None:
         """Add a remark that costs no points."""
@@ -136,7 +138,7 @@ class Student:
             "inputs": inputs,
             "root": str(self.submission.root),
             "path": [str(folder) for folder in self.submission.path],
-            "endless": [self._module(file) for file in sorted(self.endless)],
+            "endless": [self._module(file) for file in sorted(self.endless.copy())],
             "seed": int.from_bytes(digest[:8], "little") >> 1,
         }
         reply = self.time.call(self.process, request, self.check.memory)
@@ -208,12 +210,15 @@ class Student:
         return Failed(Verdict.TIMEOUT, f"{says}\n{advice}")
 
     def _frames(self, stack):
-        """The submission's frames, innermost first: its file, the line, and the function."""
-        root = str(self.submission.root) + os.sep
+        """The submission's frames, innermost first: its file, the line, and the function. The
+        submission may have written them: other names than those of its files are left out.
+        """
+        root = self.submission.root
+        names = {path.as_posix(): path for path in root.rglob("*.py")}
         return [
-            (path[len(root) :].replace(os.sep, "/")[:100], line, function[:100])
-            for path, line, function in FRAME.findall(stack)
-            if path.startswith(root)
+            (names[path].relative_to(root).as_posix(), line, function[:100])
+            for path, line, function in FRAME.findall(stack.replace(os.sep, "/"))
+            if path in names
         ]
 
     def _read(self, message):
@@ -223,12 +228,13 @@ class Student:
             if isinstance(value, dict) and "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])
-            stuck = [file for file in self.endless if self._module(file) == error.name]
+            stuck = [file for file in self.endless.copy() if self._module(file) == error.name]
         except Exception:  # anything that a forged message makes the reader raise
             raise Failed(
                 Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
             ) from None
         if error.type == "EndlessImport" and stuck:
+            self.waited = False
             raise self._endless(stuck[0])
         raise explain(error, self.submission, self.check.memory)
 

@@ -196,10 +196,17 @@ def writing_all(texts: dict[Path, str]):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file atomically, with newlines as they are.
+    """Write a UTF-8 text file atomically, with newlines as they are. A device, such as /dev/stdout,
+    is written to, and not replaced.
 
     Raises:
         UserError: as `writing`.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise UserError(f"{path} could not be written: {error.strerror}.") from None
+        return
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

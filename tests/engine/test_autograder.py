@@ -96,6 +96,13 @@ BEHAVIORS = {
         Verdict.TIMEOUT,
         "\nWhere it was: toy.py, line 4, in deep.\n",
     ),
+    "hang, with a false stack": (
+        "import signal, sys\ndef lie(*_):\n"
+        "    print(f'File \"{__file__}x\", line 1 in <module>', file=sys.stderr, flush=True)\n"
+        "def answer(x):\n    signal.signal(signal.SIGUSR1, lie)\n    while True: pass\n",
+        Verdict.TIMEOUT,
+        "within 2 seconds",
+    ),
     "hang, deaf": (
         "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n",
         Verdict.TIMEOUT,
@@ -401,6 +408,23 @@ def test_hidden_checks_keep_their_secrets(process, tmp_path):
     absent = grade_toy(process, tmp_path, RIGHT, "9a", hidden=False)
     assert absent.outcomes["9a-1-hidden"].verdict is None
     assert (absent.score, absent.max_score, absent.max_score_here, absent.passed) == (1, 3, 1, True)
+
+
+def test_basic_checks_do_not_learn_which_import_hung_in_a_hidden_one(
+    process, tmp_path, monkeypatch
+):
+    """The submission could choose that by the hidden inputs, and basic checks' messages are read."""
+    source = "def answer(x):\n    exec(compile('while True: pass', __file__, 'exec'))\n" * 2
+    told, call = [], process.call
+
+    def record(request, *limits):
+        told.append(request["endless"])
+        return call(request, *limits)
+
+    monkeypatch.setattr(process, "call", record)
+    report = grade_toy(process, tmp_path, source, "9a-1-hidden", "9b-0-basic")
+    assert "Importing toy.py does not finish" in report.outcomes["9a-1-hidden"].details
+    assert told and not any(told)
 
 
 @pytest.mark.parametrize(

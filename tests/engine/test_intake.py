@@ -7,6 +7,7 @@ import io
 import os
 import random
 import re
+import shlex
 import stat
 import struct
 import subprocess
@@ -378,7 +379,7 @@ FOLDERS = {  # what is done in a folder with helper.py -> the sentence's pattern
     "ln -s nowhere model.py": "model.py is a link",
     "ln helper.py model.py": "helper.py is a hard link",
     "mkfifo model.py": "model.py is not a regular file",
-    f'{sys.executable} -c "{BIND}"': "model.py is not a regular file",
+    f'{shlex.quote(sys.executable)} -c "{BIND}"': "model.py is not a regular file",
     "mkdir model.py": "model.py is a folder",
     "mkdir part; ln -s ../helper.py part/b.py": "b.py is a link",
     "ln -s . part": "part in handed in is not a folder",

@@ -52,6 +52,7 @@ CHANGES = [
     (RETURN, "x, y = ids[:-2], ids[1:-1]", r"\(63,\).*Asked: \(64,\)"),
     (RETURN, "x, y = ids[:-1].int(), ids[1:].int()", "int32.*Asked: .*int64"),
     ("masked_content + self.MASK_CHAR", "masked_content", "x has 2 MASKs"),
+    (RETURN, "x = y = ids[:-1] * 0", "x has 0 MASKs"),
     (
         "text = prefix + self.MASK_CHAR + suffix",
         "text = suffix + self.MASK_CHAR + prefix",

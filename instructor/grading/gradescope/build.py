@@ -24,7 +24,6 @@ SOURCES = (
     "src/common/*.py",
     "src/jobs/**/*.py",
     "src/autograder/**/*.py",
-    "src/autograder/*.ini",
     "src/checks/**/*.py",
     "src/checks/*.toml",
     "instructor/__init__.py",
@@ -38,7 +37,6 @@ SOURCES = (
         for name in ("__init__", "exercises", "world", "cities", "phrasings")
     ),
 )
-CHECKS = ("src/checks/**/*.py", "instructor/checks/**/*.py")  # without one, no grade
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pyseccomp")
@@ -109,7 +107,7 @@ def sources(weak: bool) -> dict[str, bytes]:
     """The program's files by their names in the zip, of those that git tracks; without the
     reference if submissions could read it (weak).
     """
-    tracked = tracked_files(("src", "instructor"), CHECKS)
+    tracked = tracked_files(("src", "instructor"), SOURCES)
     names = {
         path.relative_to(ROOT).as_posix() for pattern in SOURCES for path in ROOT.glob(pattern)
     }

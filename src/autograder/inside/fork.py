@@ -173,9 +173,10 @@ class Server:
                 status = _reap(pid, os.WNOHANG)
         while why == "answered" and status is None:  # it has closed the pipe and should exit soon
             status = _reap(pid, os.WNOHANG)
-            time.sleep(0 if status is not None else 0.0005)
             if status is None and (broken := self._broken(limits, output, None)):
                 why = broken
+            elif select.select([self.channel], [], [], 0.0005 if status is None else 0)[0]:
+                why = "judge gone"
         if why == "answered":  # it may have been too quick for the periodic check
             why = self._broken(limits, output, None) or why
         printed = os.fstat(output).st_size

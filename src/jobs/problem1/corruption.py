@@ -109,7 +109,7 @@ def read_draw(dataset, idx: int) -> Draw:
         at = next(i for i in range(BLOCK_SIZE - 1) if x[i + 1] != y[i])
         fault = f"y is not x shifted by one: y[{at}] is {y[at]!r}, x[{at + 1}] is {x[at + 1]!r}."
     elif len(rest) != 3 or rest[2]:
-        fault = f"x has {len(rest)} MASKs, {rest[2:]} after the third. Asked: 3, then PADs."
+        fault = f"x has {len(rest)} MASKs. Asked: 3, and PADs alone after the third."
     elif not text.startswith(whole):
         fault = f"Prefix, masked content and suffix do not make the document's start: {whole!r}."
     elif not parts[1] or len(whole) not in LENGTHS:
@@ -172,7 +172,7 @@ def histogram(counts: Counter) -> str:
     """How many draws have each truncated length."""
     level = counts.total() / len(LENGTHS)
     up = Axis(round_numbers(0, max([level, *counts.values()]), 4), "draws")
-    across = Axis(round_numbers(0, max(LENGTHS[-1], *counts)), "truncated length")
+    across = Axis(round_numbers(0, max([LENGTHS[-1], *counts])), "truncated length")
     plot = Plot(320, (44, 22, 308, 156), across, up)
     for length, count in counts.items():
         plot.bar((length - 0.5, length + 0.5), (0, count), title=f"{length}: {count}")

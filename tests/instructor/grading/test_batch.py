@@ -14,6 +14,7 @@ import sys
 import time
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -25,7 +26,7 @@ from checks.support.session import MANIFEST, Setting
 from conftest import ROOT, SOLUTION, STARTER, call, copy_reference
 from instructor import __main__ as program
 from instructor.grading.engines import work
-from instructor.grading.fingerprint import Fingerprints, digest_submission, seed_for
+from instructor.grading.fingerprint import SHARED, Fingerprints, digest_submission, seed_for
 from instructor.grading.graded_class import load_class, load_sources
 from instructor.grading.state import State
 from jobs.deliverables import DELIVERABLES
@@ -347,6 +348,38 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, name):
     assert done.returncode == 2 and not (tmp_path / "out").exists(), done.stdout
     for part in (name.partition("/")[0], "Cy Day (u1)", "Eve (u2)", "full name"):
         assert part in done.stderr
+
+
+def test_fingerprints_have_all_that_checks_import():
+    """In a process that imports the checks and nothing else."""
+    script = """if True:
+        import sys, instructor
+        from pathlib import Path
+        from autograder import read_manifest
+        from autograder.judge import Verdicts
+        from checks.support.session import CHECKS, MANIFEST
+        import instructor.checks.makers
+        Verdicts([CHECKS, CHECKS.parents[1] / "instructor" / "checks"], read_manifest(MANIFEST).checks)
+        print(*filter(None, (getattr(m, "__file__", "") for m in [*sys.modules.values()])), sep="\\n")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    ours = [Path(line) for line in done.stdout.splitlines() if Path(line).is_relative_to(ROOT)]
+    names = {path.relative_to(ROOT).as_posix() for path in ours if ".venv" not in path.parts}
+    shared = {
+        path.relative_to(ROOT).as_posix() for pattern in SHARED for path in ROOT.glob(pattern)
+    }
+    of_checks = {name for name in names if name.startswith(("src/checks/", "instructor/checks/"))}
+    lists = re.compile(r"src/jobs/(deliverables|problems|.*contents).py|.*/__init__.py")
+    left = names - shared - of_checks
+    assert len(of_checks) > 100 and not [name for name in left if not lists.fullmatch(name)]
+    manifest = read_manifest(MANIFEST)
+    for name in of_checks:  # of another question, only those on which the own one builds
+        own = re.search(r"/q(\d[a-z])", name)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for other in re.findall(r"checks\.problem\d\.q(\d[a-z])", text) if own else ():
+            assert other in {own[1], *manifest.bases(own[1])}, name
 
 
 @pytest.mark.full
