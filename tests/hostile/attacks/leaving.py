@@ -65,17 +65,6 @@ time.sleep(0.1)
 """,
     ),
     leaves(
-        "daemon-of-another-program",
-        "Leaves a shell that has nothing of Python about it.",
-        "It is ended with the check.",
-        """
-import subprocess
-for command in (["sh", "-c", "sleep 60; : @MARK@"], ["nohup", "sleep", "60"], ["setsid", "sleep", "60"]):
-    attempt(lambda: subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-time.sleep(0.1)
-""",
-    ),
-    leaves(
         "daemon-spoils-the-next-check",
         "Leaves a daemon that kills or stops whatever its parent's parent starts next.",
         "It is ended before the next check begins.",

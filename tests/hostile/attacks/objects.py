@@ -181,20 +181,6 @@ raise Endless
         seconds=2,
     ),
     raises(
-        "error-with-false-ancestors",
-        "Fails with an exception whose type names its own ancestors, and lies.",
-        "It is an exception.",
-        """
-class Meta(type):
-    def mro(cls): return [cls, *[type(name, (), {}) for name in ("NotImplementedError", "MemoryError", "ProcessError")], *Exception.__mro__]
-    @property
-    def __name__(cls): return ["not", "a", "name"]
-class Odd(Exception, metaclass=Meta): pass
-raise Odd("odd")
-""",
-        frozenset(),
-    ),
-    raises(
         "error-in-itself",
         "Fails with an exception that is its own cause, with a traceback that goes in circles.",
         "It is an exception.",

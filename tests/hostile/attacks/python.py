@@ -189,21 +189,6 @@ while True:
         seconds=2,
     ),
     trick(
-        "patch-randomness",
-        "Freezes Python's, NumPy's and torch's random numbers, so that all draws are the same.",
-        "The judge's own draws are made elsewhere.",
-        """
-import random, numpy, torch
-random.randint = lambda low, high: low
-random.random = lambda: 0.0
-random.seed = numpy.random.seed = torch.manual_seed = lambda seed: None
-numpy.random.default_rng = lambda *seed: None
-""",
-        frozenset({WRONG}),
-        checks=("1c-3-basic",),
-        changes=(),
-    ),
-    trick(
         "patch-wire",
         "Makes the functions that describe tensors lie about their shape, dtype and numbers.",
         "What crosses is bytes; the judge counts them.",
@@ -269,19 +254,6 @@ sys.stdout = sys.stderr = Stream()
         seconds=2,
     ),
     trick(
-        "trace-the-grader",
-        "Traces and profiles every function that runs after it, and changes what they return.",
-        "Only its own process is traced.",
-        """
-def profile(frame, event, argument):
-    if event == "return" and isinstance(argument, dict):
-        argument.update(value="passed", error={"type": "passed"}, verdict="passed")
-sys.setprofile(profile)
-sys.settrace(lambda *arguments: sys.setprofile(profile))
-""",
-        frozenset({MISSING, WRONG, CRASHED, EXCEPTION}),
-    ),
-    trick(
         "codec-trick",
         "Replaces Python's own error handlers for text, so that lone surrogates become script "
         "tags.",
@@ -305,18 +277,6 @@ raise ValueError("\ud800\udfff")
         "Puts files beside its own that Python runs when it starts.",
         {"sitecustomize.py": "", "usercustomize.py": "", "evil.pth": "", "__main__.py": ""},
         lasting=True,
-    ),
-    beside(
-        "pytest-files",
-        "Puts a conftest.py, plugins and settings beside its own, for pytest to load into the "
-        "judge.",
-        {
-            "conftest.py": "\ndef pytest_runtest_makereport(item, call):\n"
-            "    item.outcome = 'passed'\n",
-            "setup.py": "",
-            "test_all.py": "",
-            "q1c.py": "from autograder import check\n@check('1c-0-basic')\ndef test():\n    pass\n",
-        },
     ),
     trick(
         "replace-given-modules",

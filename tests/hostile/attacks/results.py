@@ -11,7 +11,7 @@ import torch
 
 from proof import ROOT
 
-from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, TIMEOUT, WRONG, Hostile
+from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, WRONG, Hostile
 from hostile.scene import RESULTS
 from variants import Edit
 
@@ -266,15 +266,6 @@ FILES = [
         frozenset({WRONG, EXCEPTION}),
     ),
     weighs(
-        "odd-names",
-        "Hands in weights whose names are terminal escapes and HTML, or very long.",
-        "The report shows the characters' numbers.",
-        weights(
-            lambda state, places: {**state, ODD: torch.zeros(1), "a" * 100_000: torch.zeros(1)}
-        ),
-        frozenset({WRONG, EXCEPTION}),
-    ),
-    weighs(
         "predictions-that-write",
         "Predicts terminal escapes, HTML, bidirectional text and a formula for a spreadsheet.",
         "The report shows the characters' numbers.",
@@ -302,21 +293,6 @@ FILES = [
                 b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100
             ),
         ),
-    ),
-    weighs(
-        "slow-model",
-        "Hands in a model that takes an hour to answer.",
-        "The time limit ends it.",
-        copy,
-        frozenset({TIMEOUT}),
-        changes=(
-            Edit(
-                "model.py",
-                "        start = caches[0].length if caches else 0\n",
-                "        import time\n        time.sleep(60)\n        start = 0\n",
-            ),
-        ),
-        seconds=4,
     ),
 ]
 
