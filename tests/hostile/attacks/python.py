@@ -87,7 +87,7 @@ for caller in callers():
         "There are the probe's source and inputs, and limits.",
         CALLERS
         + """
-known = {"source", "name", "inputs", "root", "path", "seed", "request", "interactive", "seconds", "memory", "processes", "files",
+known = {"source", "name", "inputs", "root", "path", "endless", "seed", "request", "interactive", "seconds", "memory", "processes", "files",
          "output", "disk", "disk_files", "message_limit", "output_limit"}
 for caller in callers():
     for name, content in list(caller.f_locals.items()):
