@@ -140,12 +140,18 @@ DISK_IS_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC
 @contextlib.contextmanager
 def writing(path: Path):
     """Yield a temporary path beside `path` to write to; it is renamed to `path` on success, and
-    removed on failure.
+    removed on failure. A device, such as /dev/stdout, is written to itself, and not replaced.
 
     Raises:
         UserError: the disk is full, or the folder is not writable. Other errors in the block
             propagate.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            yield path
+        except OSError as error:
+            raise UserError(f"{path} could not be written: {error.strerror}.") from None
+        return
     temporary = path.with_name(path.name + ".tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,17 +202,10 @@ def writing_all(texts: dict[Path, str]):
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file atomically, with newlines as they are. A device, such as /dev/stdout,
-    is written to, and not replaced.
+    """Write a UTF-8 text file atomically, with newlines as they are.
 
     Raises:
         UserError: as `writing`.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            path.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise UserError(f"{path} could not be written: {error.strerror}.") from None
-        return
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -13,6 +13,7 @@ import grader
 from autograder import read_manifest
 from autograder.isolation import Isolation
 from checks.support.session import MANIFEST, GradingWorker
+from common.files import write_text
 from conftest import ROOT, SOLUTION, STARTER, call
 from variants import make
 
@@ -376,3 +377,9 @@ def test_a_summary_for_a_git_host(tmp_path, submission):
     assert "- **1h-3-basic** " in text and ": exception.\n" in text
     assert line.startswith("  `attention.py, line ") and line.endswith("`")
     assert "<b> '@ada' | [x](y)" in line, "shown as it is, in a code span"
+
+
+def test_a_device_is_written_to_and_not_replaced(tmp_path):
+    (device := tmp_path / "device").symlink_to("/dev/null")
+    write_text(device, "{}")
+    assert device.is_symlink()
