@@ -80,7 +80,7 @@ class Student:
         self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
         self.endless = set() if endless is None else endless
-        self.waited = True  # for what it reports, and did not only know
+        self.failed_at_once = False  # by what other checks found, whatever else the machine did
         self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
@@ -103,7 +103,7 @@ class Student:
     def busy(self) -> bool:
         """Whether the machine was so busy that a timeout proves little."""
         time = self.whole if self.whole.over else self.time
-        return bool(self.waited and time and time.busy)
+        return bool(time and time.busy and not self.failed_at_once)
 
     def hint(self, sentence: str) -> None:
         """Add a remark that costs no points."""
@@ -234,7 +234,7 @@ class Student:
                 Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
             ) from None
         if error.type == "EndlessImport" and stuck:
-            self.waited = False
+            self.failed_at_once = True
             raise self._endless(stuck[0])
         raise explain(error, self.submission, self.check.memory)
 

@@ -185,11 +185,11 @@ class GradingWorker:
         self.folder = Path(self._folder.name)
         self.folder.chmod(0o755)  # the code may run as another user
         self.setting.require_hidden([self.folder])
-        given = None if setting.debug else (setting.isolation(), modules_for(questions))
-        self.processes = [
-            StudentProcess(*given, (self.folder,)) if given else SameProcess()
-            for _ in range(processes)
-        ]
+        if setting.debug:
+            self.processes = [SameProcess()]
+        else:
+            arguments = setting.isolation(), modules_for(questions), (self.folder,)
+            self.processes = [StudentProcess(*arguments) for _ in range(processes)]
         for process in self.processes:
             process.begin()
 
