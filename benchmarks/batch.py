@@ -25,7 +25,7 @@ from proof import collect  # noqa: E402  (it makes the others importable)
 from autograder.inside import watch  # noqa: E402
 from hostile.harness import build  # noqa: E402
 from hostile.scene import Scene  # noqa: E402
-from variants import make  # noqa: E402
+from instructor.mistakes.patches import make  # noqa: E402
 
 RESULTS = [
     path
@@ -39,7 +39,7 @@ def make_class(folder: Path, count: int) -> None:
     with the reference's results.
     """
     wrong, right, hostile = (
-        collect("wrong", "WRONG"),
+        collect("instructor.mistakes", "MISTAKES"),
         collect("right", "RIGHT"),
         [attack for attack in collect("hostile.attacks", "HOSTILE") if not attack.prepare],
     )

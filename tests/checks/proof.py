@@ -20,9 +20,9 @@ from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
 from instructor.checks.makers import Fresh  # noqa: E402
+from instructor.mistakes.patches import PLACES, Fill, make  # noqa: E402
 from instructor.release.starter import SOLUTION, STARTER  # noqa: E402
 from jobs.deliverables import place_of  # noqa: E402
-from variants import PLACES, Fill, make  # noqa: E402
 
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
@@ -57,7 +57,7 @@ def exceptions() -> dict[str, str]:
     basic check detects: name -> reason.
     """
     found = {}
-    for module in modules("wrong"):
+    for module in modules("instructor.mistakes"):
         found |= getattr(module, "EXCEPTIONS", {})
     return found
 

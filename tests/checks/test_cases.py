@@ -18,8 +18,8 @@ from common.files import UserError
 from conftest import ROOT
 from hostile.attacks.lookup import LOOK_UP
 from instructor.checks.makers import Fresh, all_makers
+from instructor.mistakes.patches import Fill, make
 from instructor.release import cases
-from variants import Fill, make
 
 IDS = sorted(all_makers())
 

@@ -11,7 +11,7 @@ from proof import HIDDEN, MANIFEST
 from autograder import Verdict
 from checks.support.session import GradingWorker, Setting, grade_submission
 from conftest import ROOT, SOLUTION, STARTER
-from variants import PLACES, Fill, make
+from instructor.mistakes.patches import PLACES, Fill, make
 
 SETTING = Setting(hidden=HIDDEN, gold=ROOT / "instructor" / "gold", weak=True)
 SEED = 11

@@ -1,7 +1,7 @@
 """Proof of the grader: wrong submissions lose the points they should, right ones none, with any
 seed.
 
-tests/checks/wrong and tests/checks/right hold the submissions. By default, tests take the
+instructor/mistakes and tests/checks/right hold the submissions. By default, tests take the
 reference, and wrong submissions that fail each check once, always the same ones; with --full, all
 of them, each time with new seeds; `-k 5c` those of a question. Points out of proportion cause a
 warning; `-W "error:out of proportion"` makes it fail.
@@ -27,9 +27,9 @@ from proof import (
 
 from autograder import Verdict
 from conftest import SOLUTION, STARTER
-from variants import KINDS, changed
+from instructor.mistakes.patches import KINDS, changed
 
-WRONG = collect("wrong", "WRONG")
+MISTAKES = collect("instructor.mistakes", "MISTAKES")
 RIGHT = collect("right", "RIGHT")
 SEEDS = 8  # of the reference on problem 1, whose checks are statistical,
 STEADY_SEEDS = 3  # and on the others, which compare with the right values
@@ -44,8 +44,8 @@ def one_for_each_check():
         new = len(left & {*wrong.caught_by})
         return new > 0, wrong.kind != "edge", 2 * new - len(wrong.caught_by)
 
-    quick = [wrong for wrong in WRONG if wrong.name not in SLOW_WRONG]
-    chosen, left = set(), {id for wrong in WRONG for id in wrong.caught_by}
+    quick = [wrong for wrong in MISTAKES if wrong.name not in SLOW_WRONG]
+    chosen, left = set(), {id for wrong in MISTAKES for id in wrong.caught_by}
     while left:
         best = max(quick, key=worth)
         chosen.add(best.name)
@@ -58,11 +58,11 @@ full = pytest.mark.full
 
 
 def test_there_are_enough():
-    wrong, right = ([entry.name for entry in entries] for entries in (WRONG, RIGHT))
+    wrong, right = ([entry.name for entry in entries] for entries in (MISTAKES, RIGHT))
     assert len({*wrong}) == len(wrong) >= 120 and len({*right}) == len(right) >= 25
-    assert {wrong.kind for wrong in WRONG} == {*KINDS}
+    assert {wrong.kind for wrong in MISTAKES} == {*KINDS}
     assert exceptions().keys() <= {*wrong} and len(exceptions()) < len(wrong) / 20
-    caught = {id for wrong in WRONG for id in wrong.caught_by}
+    caught = {id for wrong in MISTAKES for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
     assert caught == code  # every code check has failed at least once
 
@@ -72,7 +72,7 @@ def test_all_changes_apply():
     they replace.
     """
     failed = []
-    for submission in [*WRONG, *RIGHT]:
+    for submission in [*MISTAKES, *RIGHT]:
         try:
             changed(submission.changes)
         except ValueError as error:
@@ -88,7 +88,7 @@ def test_all_changes_apply():
             id=f"{wrong.caught_by[0].partition('-')[0]}-{wrong.name}",
             marks=() if wrong.name in CHOSEN else full,
         )
-        for wrong in WRONG
+        for wrong in MISTAKES
     ],
 )
 def test_wrong_submissions_lose_points(process, wrong):

@@ -14,7 +14,7 @@ from autograder.process import Reply
 from checks.support.cases import Released
 from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
-from variants import Text, changed, make
+from instructor.mistakes.patches import Text, changed, make
 
 
 @pytest.fixture

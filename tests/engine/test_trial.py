@@ -13,7 +13,7 @@ from proof import open_folder
 
 from autograder.inside import sandbox
 from conftest import ROOT, require_level
-from variants import make
+from instructor.mistakes.patches import make
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from variants import Fill
+from instructor.mistakes.patches import Fill
 
 # Questions 1c and 1d (train) without a solution: points for them mean cheating.
 STUB = (Fill("CharCorruptionDataset.__getitem__", 'raise NotImplementedError("1c: __getitem__")'),)

@@ -21,7 +21,7 @@ from common.files import UserError
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
-from variants import make
+from instructor.mistakes.patches import make
 
 ZIP = "submission.zip"  # which an attack may put next to its files: then it is submitted
 # seconds that a check may take beyond its limit, for a process that must be killed and restarted

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from proof import HIDDEN, ROOT
 
-from variants import make
+from instructor.mistakes.patches import make
 
 RESULTS = ROOT / "instructor" / "results"
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
+from instructor.mistakes.patches import Edit, make
 from jobs.targets import JOBS
-from variants import Edit, make
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 

@@ -13,12 +13,12 @@ import pytest
 import torch
 
 from conftest import ROOT, run_cli
+from instructor.mistakes.patches import Edit, make
 from jobs.options import choose_options
 from jobs.problem1 import schedule, side_by_side
 from jobs.targets import JOBS
 from processes import command_of, descendants, is_running, wait_until
 from run import build_parser
-from variants import Edit, make
 
 SMOKE = ("--preset", "smoke")
 ALL = list(JOBS.values())

@@ -14,9 +14,9 @@ import pytest
 
 from checks.support.staging import RESULTS, stage
 from conftest import ROOT, SOLUTION, STARTER
+from instructor.mistakes.patches import make
 from jobs.deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, STUDENT_FILES
 from jobs.targets import JOBS
-from variants import make
 
 NOW = 1_800_000_000
 

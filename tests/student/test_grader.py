@@ -15,7 +15,7 @@ from autograder.isolation import Isolation
 from checks.support.session import MANIFEST, GradingWorker
 from common.files import write_text
 from conftest import ROOT, SOLUTION, STARTER, call
-from variants import make
+from instructor.mistakes.patches import make
 
 GRADER = ROOT / "src" / "grader.py"
 CHECKS = read_manifest(MANIFEST).checks.values()

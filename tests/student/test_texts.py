@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import DATA, ROOT
-from variants import Fill, make
+from instructor.mistakes.patches import Fill, make
 
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 NAME, PLACE = "Zoë Šimůnková 张伟", "Łódź"

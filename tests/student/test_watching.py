@@ -17,7 +17,7 @@ from checks.support.session import MANIFEST
 from checks.support.watching import Files, watch
 from common.files import UserError
 from conftest import ROOT
-from variants import make
+from instructor.mistakes.patches import make
 
 COURSE = read_manifest(MANIFEST)
 IDS = ("1h-2-basic", "1h-3-basic", "1h-9-basic")

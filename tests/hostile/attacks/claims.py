@@ -1,7 +1,7 @@
 """Claims: making a probe report what the judge expects, without doing the work."""
 
 from hostile.attack import Hostile
-from variants import Edit, Fill
+from instructor.mistakes.patches import Edit, Fill
 
 FIND = """
 def caller_with(name):

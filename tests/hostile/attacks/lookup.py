@@ -4,7 +4,7 @@ import json
 
 from checks.support.cases import Released
 from hostile.attack import Hostile
-from variants import Fill
+from instructor.mistakes.patches import Fill
 
 
 def look_up(check: str) -> str:

@@ -1,7 +1,7 @@
 """Answering with objects that lie about themselves, and failing with exceptions that do."""
 
 from hostile.attack import EXCEPTION, MEMORY, TIMEOUT, WRONG, Hostile
-from variants import Fill
+from instructor.mistakes.patches import Fill
 
 SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r\x00\u200e=HYPERLINK('http://x')"
 

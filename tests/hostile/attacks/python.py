@@ -3,7 +3,7 @@ pytest would read.
 """
 
 from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, STUB, TIMEOUT, WRONG, Hostile
-from variants import Edit, Fill
+from instructor.mistakes.patches import Edit, Fill
 
 # If this is ever run by the judge, its environment and a file show it.
 TRAP = """

@@ -13,7 +13,7 @@ from proof import ROOT
 
 from hostile.attack import CRASHED, EXCEPTION, MEMORY, MISSING, WRONG, Hostile
 from hostile.scene import RESULTS
-from variants import Edit
+from instructor.mistakes.patches import Edit
 
 WEIGHTS, DEV, TEST = (
     "rope.finetune.params",

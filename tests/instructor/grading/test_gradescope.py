@@ -25,7 +25,7 @@ from instructor.grading.gradescope import build
 from instructor.grading.gradescope.memory import within
 from instructor.grading.gradescope.results import graded
 from instructor.grading.gradescope.upload import choose_seed, find_submission
-from variants import Edit, Fill, make
+from instructor.mistakes.patches import Edit, Fill, make
 
 ASSIGNMENT = read_manifest(MANIFEST)
 CODED = [check for check in ASSIGNMENT.checks.values() if check.coded]

@@ -11,10 +11,10 @@ from checks.support.staging import END, GIVEN, START
 from conftest import SOLUTION, copy_reference
 from instructor.grading import graded_class
 from instructor.grading.similar import THRESHOLD, compare, equal_files, read_own, regions
+from instructor.mistakes.patches import make
 from jobs.deliverables import STUDENT_FILES
 from right.problem1.solutions import RIGHT as MANY
 from right.problem1.whole import RIGHT as WHOLE
-from variants import make
 
 NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle"}
 NAMES |= {"number_of_epochs": "runden", "cos_rows": "zeilen_c", "sin_rows": "zeilen_s"}

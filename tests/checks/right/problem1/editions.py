@@ -1,5 +1,5 @@
 """Code that was written for other editions of the assignment, where the given parts differ."""
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right("ascii_questions", "The given NameDataset of an older edition drops letters that are not "

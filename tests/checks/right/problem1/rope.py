@@ -1,7 +1,7 @@
 """Right submissions that compute rotary position embeddings in many ways, with other small
 differences elsewhere.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

@@ -1,5 +1,5 @@
 """Right submissions of students who each wrote every marked place in their own way."""
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

@@ -1,7 +1,7 @@
 """Right submissions that cut and rearrange the document as text, with many ways of drawing the
 random numbers.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 NUMPY_IN_DATASET = Edit("dataset.py", "import random\n", "import random\n\nimport numpy as np\n")
 # Where a method of one's own can be put in front.

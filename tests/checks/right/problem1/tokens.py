@@ -1,7 +1,7 @@
 """Right submissions that corrupt tokens instead of characters, or use the accepted variants of the
 format.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

@@ -1,7 +1,7 @@
 """Right submissions that go their own way in helper.py: how the Trainer is made, and how weights
 are read and written.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

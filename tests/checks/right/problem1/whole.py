@@ -1,7 +1,7 @@
 """More right submissions that are whole students: the shortest, the most careful, the plainest, the
 most imports.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

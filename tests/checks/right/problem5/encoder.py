@@ -1,7 +1,7 @@
 """Right submissions that build the encoder in other ways: attention, positions, LayerNorm, layers,
 pooling.
 """
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right(

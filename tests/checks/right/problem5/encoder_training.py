@@ -1,5 +1,5 @@
 """Right submissions that train, count and measure in other ways (questions 5f and 5g)."""
-from variants import Fill, Right
+from instructor.mistakes.patches import Fill, Right
 
 RIGHT = [
     Right(

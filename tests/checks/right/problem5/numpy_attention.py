@@ -3,8 +3,8 @@ with other roundings.
 """
 import json
 
+from instructor.mistakes.patches import Edit, Fill, Right, Text
 from instructor.release.starter import SOLUTION
-from variants import Edit, Fill, Right, Text
 
 GIVEN = json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
 

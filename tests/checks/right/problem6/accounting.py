@@ -1,5 +1,5 @@
 """Right counts that look different (question 6a)."""
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right("accounting_inline",

@@ -1,5 +1,5 @@
 """Right monitors (question 6f) that look different from the reference."""
-from variants import Fill, Right
+from instructor.mistakes.patches import Fill, Right
 
 WRITER = (Fill("Monitor.add_scalar", """
 if getattr(self, "values", None) and self.values["step"] != step:

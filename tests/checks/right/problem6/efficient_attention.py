@@ -1,5 +1,5 @@
 """Right sparse attention, modules, streams and memories that look different (6d and 6g)."""
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 FILE = "efficient_attention.py"
 

@@ -1,7 +1,7 @@
 """Right fixes of broken trainings that look different: with torch's clipping, with loops, with
 pairs of norm and sublayer.
 """
-from variants import Fill, Right
+from instructor.mistakes.patches import Fill, Right
 
 RIGHT = [
     Right(

@@ -1,5 +1,5 @@
 """Right fixes of broken trainings, done as nobody expects."""
-from variants import Fill, Right
+from instructor.mistakes.patches import Fill, Right
 
 RIGHT = [
     Right(

@@ -1,5 +1,5 @@
 """Right positions that look different (question 6c)."""
-from variants import Edit, Fill, Right
+from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
     Right("positions_loops", "Frequencies by exp, columns in a loop, the shift by Kronecker "

@@ -1,5 +1,5 @@
 """Wrong sines and cosines, shifts, RoPE scores, ALiBi and interpolation (question 6c)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 MATRIX, SHIFT, ROPE, OTHERS = (f"6c-{n}-basic" for n in range(4, 8))
 LARGE, FAR, REFUSED, ANYWHERE = "6c-8-hidden", "6c-9-hidden", "6c-10-basic", "6c-11-basic"
@@ -315,4 +315,4 @@ return -np.array(slopes_of(n_head))[:, None, None] * np.abs(position[:, None] - 
                "return np.minimum(np.arange(T), trained_length - 1.0)"), (OTHERS, LARGE)),
 ]
 
-WRONG = FORMULA + SHIFTS + ROTATION + NEWER
+MISTAKES = FORMULA + SHIFTS + ROTATION + NEWER

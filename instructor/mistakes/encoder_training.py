@@ -1,5 +1,5 @@
 """Wrong copy tasks, bags of words, trainings, accuracies and entropies (questions 5f and 5g)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 COPY, KNOWN, BROKEN = "5f-0-basic", "5f-2-basic", "5f-1-hidden"
 BAG, TRAIN, SHARE, ENTROPY = "5g-1-basic", "5g-2-basic", "5g-5-basic", "5g-6-basic"
@@ -366,4 +366,4 @@ ENTROPIES = [
          entropy(mean="rows[0][:, real[0]].mean(dim=1)"), (ENTROPY, ALL)),
 ]
 
-WRONG = COPYING + BAGS + TRAINING + MEASURES + ENTROPIES
+MISTAKES = COPYING + BAGS + TRAINING + MEASURES + ENTROPIES

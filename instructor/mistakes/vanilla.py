@@ -1,5 +1,5 @@
 """Wrong vanilla models, and given code that was spoiled while working on it (question 1d)."""
-from variants import Edit, Fill, Wrong, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, misconception, slip
 
 
 def model(code: str) -> tuple[Fill]:
@@ -181,4 +181,4 @@ GIVEN_QUESTIONS = [
          ("1d-2-hidden", "1d-5-basic")),
 ]
 
-WRONG: list[Wrong] = WRONG_MODEL + GIVEN_ATTENTION + GIVEN_MODEL + GIVEN_QUESTIONS
+MISTAKES = WRONG_MODEL + GIVEN_ATTENTION + GIVEN_MODEL + GIVEN_QUESTIONS

@@ -1,5 +1,5 @@
 """Wrong sparse attention (question 6d): wrong numbers, and right numbers by too much work."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 SPARSE, GRADIENTS, WORK, REST = "6d-8-basic", "6d-11-hidden", "6d-12-hidden", "6d-19-basic"
 BOTH = SPARSE, GRADIENTS
@@ -385,4 +385,4 @@ output = flex_attention(q, k, v, block_mask=create_block_mask(allowed, None, Non
           (Fill("sparse_attention", NUMPY),), (*BOTH, WORK)),
 ]
 
-WRONG = NUMBERS + GRADS + TOO_MUCH
+MISTAKES = NUMBERS + GRADS + TOO_MUCH

@@ -68,7 +68,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Wrong:
+class Mistake:
     """A wrong submission: what is wrong in a sentence, and the checks that must each deduct points
     for it.
 
@@ -84,7 +84,7 @@ class Wrong:
     kind: str
 
 
-misconception, slip, edge = (functools.partial(Wrong, kind=kind) for kind in KINDS)
+misconception, slip, edge = (functools.partial(Mistake, kind=kind) for kind in KINDS)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ and 1f).
 Loading and saving weights is in weights.py, the vanilla model and the code that was given in
 vanilla.py.
 """
-from variants import Edit, Fill, Wrong, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 FINETUNE = {"max_epochs": "75 if reading_params_path is None else 10", "batch_size": "256",
             "learning_rate": "finetune_lr",
@@ -306,4 +306,4 @@ PRETRAIN_ARGUMENTS = [
           (pretrain(after="trainer_obj.train()"),), ("1f-4-hidden", "1f-7-basic")),
 ]
 
-WRONG: list[Wrong] = FINETUNE_HYPERPARAMETERS + FINETUNE_ARGUMENTS + PRETRAIN_HYPERPARAMETERS + PRETRAIN_ARGUMENTS
+MISTAKES = FINETUNE_HYPERPARAMETERS + FINETUNE_ARGUMENTS + PRETRAIN_HYPERPARAMETERS + PRETRAIN_ARGUMENTS

@@ -1,5 +1,5 @@
 """Wrong monitors (question 6f)."""
-from variants import Edit, edge, misconception, slip
+from instructor.mistakes.patches import Edit, edge, misconception, slip
 
 EACH, WRITER, FOUND, SILENT, FALSE, RARE = (
     "6f-0-basic", "6f-1-basic", "6f-2-hidden", "6f-3-hidden", "6f-4-basic", "6f-5-basic")
@@ -34,7 +34,7 @@ GAPS = """for name, rows in (("attention_entropy", ("even", "sure")), ("grad_nor
                     self.in_a_row[row] = 0
         """
 
-WRONG = [
+MISTAKES = [
     misconception("monitor-single-losses",
           "One loss above 1.5 times the lowest raises an alarm, so each bad batch does.",
           (edit("self.losses = deque(maxlen=5)", "self.losses = deque(maxlen=1)"),

@@ -1,5 +1,5 @@
 """Wrong SparseSelfAttention (question 6d)."""
-from variants import Edit, edge, misconception, slip
+from instructor.mistakes.patches import Edit, edge, misconception, slip
 
 MODULE, STREAM, ROTATION, LIMITS = "6d-9-basic", "6d-10-basic", "6d-14-hidden", "6d-20-basic"
 FILE = "efficient_attention.py"
@@ -22,7 +22,7 @@ DENSE = '''n, i = x.size(1), torch.arange(x.size(1))
         y = self.proj(self.join_heads(F.scaled_dot_product_attention(*self.project(x), attn_mask=mask)))
 '''
 
-WRONG = [
+MISTAKES = [
     slip("module-dense",
          "The module does not use sparse_attention: it is dense attention with a mask.", edit(
        ("y = self.proj(\n            self.join_heads(sparse_attention(*self.project(x), "

@@ -1,7 +1,7 @@
 """Wrong attention with RoPE, wrong inputs of the model, and wrong ways to switch RoPE on (question
 1h).
 """
-from variants import Edit, Fill, Wrong, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 HEADS, PIECES, MODEL, MODELS = "1h-6-basic", "1h-10-basic", "1h-7-hidden", "1h-9-basic"
 REGISTER = 'self.register_buffer("rope_cache", rope_cache)'
@@ -293,4 +293,4 @@ WHOLE_MODEL = [
          (HEADS, MODEL, MODELS)),
 ]
 
-WRONG: list[Wrong] = TABLE_OF_ONE_HEAD + WHAT_IS_ROTATED + INPUT + SWITCHED_ON + WHOLE_MODEL
+MISTAKES = TABLE_OF_ONE_HEAD + WHAT_IS_ROTATED + INPUT + SWITCHED_ON + WHOLE_MODEL

@@ -1,8 +1,8 @@
 """Wrong choices of architectures, and files of them that cannot be read (question 6b)."""
 import re
 
+from instructor.mistakes.patches import Text, misconception, slip
 from instructor.release.starter import SOLUTION
-from variants import Text, misconception, slip
 
 FILE, RIGHTNESS = "6b-1-basic", "6b-2-hidden"
 RIGHT = (SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ SPELLINGS = [
     slip("choices-file-empty", "Nothing is in the file.", (Text("choices.toml", ""),),
          (FILE, RIGHTNESS)),
 ]
-WRONG = IDEAS + SPELLINGS
+MISTAKES = IDEAS + SPELLINGS
 EXCEPTIONS = {wrong.name: "A basic check that tells right choices from wrong ones gives them away "
                           "to whoever tries all."
               for wrong in IDEAS}

@@ -1,8 +1,8 @@
 """Wrong fixes of broken trainings (question 6e): repetition, generate, stacks and their
 initialization.
 """
-from variants import Fill, edge, misconception, slip
-from wrong.problem6.fixes import DRAWS, REPEATS, SET_UPS, STACK, TEXTS, edit
+from instructor.mistakes.fixes import DRAWS, REPEATS, SET_UPS, STACK, TEXTS, edit
+from instructor.mistakes.patches import Fill, edge, misconception, slip
 
 PENALIZED = "torch.where(repeated > 0, repeated / penalty, repeated * penalty)"
 LAST = "last = tokens[max(0, len(tokens) - (n - 1)) :]"
@@ -352,4 +352,4 @@ for name, module in model.named_modules():
 '''),), (STACK,)),
 ]
 
-WRONG = REPETITION + GENERATE + STACKS
+MISTAKES = REPETITION + GENERATE + STACKS

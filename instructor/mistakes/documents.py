@@ -1,5 +1,5 @@
 """Wrong attention across documents, and wrong memories of them (question 6g)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 ACROSS, MEMORY, GRADIENTS, WORK = "6g-1-basic", "6g-2-basic", "6g-3-hidden", "6g-4-hidden"
 EVERYWHERE = ACROSS, GRADIENTS
@@ -28,7 +28,7 @@ mask = torch.where(i[:, None] < N, (number[:, None] == number) & (distance.abs()
 output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 '''
 
-WRONG = [
+MISTAKES = [
     misconception("documents-joined",
           "All documents are one sequence, and the window crosses from one into the next.", edit(
         (EACH, "    outputs = [sparse_attention(*(x[:, :, :sum(lengths)] for x in (q, k, v)), "

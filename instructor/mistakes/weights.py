@@ -1,6 +1,6 @@
 """Wrong ways to load weights in finetune and to save them in train (questions 1d and 1f)."""
-from variants import Edit, Fill, Wrong, misconception, slip
-from wrong.problem1.training import finetune
+from instructor.mistakes.patches import Edit, Fill, misconception, slip
+from instructor.mistakes.training import finetune
 
 READ = 'state = torch.load(reading_params_path, map_location="cpu", weights_only=True)\n'
 IF_READ = "if reading_params_path is not None:\n    " + READ
@@ -242,4 +242,4 @@ SAVED_WRONG = [
          (Fill("train", "trainer_obj.train()\nreturn model.state_dict()"),), ("1d-3-basic",)),
 ]
 
-WRONG: list[Wrong] = NOT_IN_THE_MODEL + PARTS_OF_THE_MODEL + WHICH_FILE + NOT_TRAINED + SAVED_WRONG
+MISTAKES = NOT_IN_THE_MODEL + PARTS_OF_THE_MODEL + WHICH_FILE + NOT_TRAINED + SAVED_WRONG

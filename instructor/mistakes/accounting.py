@@ -1,5 +1,5 @@
 """Wrong counts of parameters, operations and bytes (question 6a)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 SHAPES, PARAMETERS, OPERATIONS, CACHE = (f"6a-{n}-basic" for n in range(4))
 ANY, UNUSUAL = "6a-4-hidden", "6a-5-basic"
@@ -252,4 +252,4 @@ KEPT = [
          edit("    if dtype not in BYTES:\n", "    if False:\n"), (UNUSUAL,)),
 ]
 
-WRONG = SIZES + PARAMETER + OPERATION + KEPT
+MISTAKES = SIZES + PARAMETER + OPERATION + KEPT

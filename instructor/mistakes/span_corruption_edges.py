@@ -2,9 +2,20 @@
 
 x and y, their types, draws that repeat themselves, unusual documents, the vocabulary, workers.
 """
-from variants import Edit, Fill, edge, misconception, slip
-
-from .span_corruption import BOUND, IDS, IMPORT, LENGTH, MASKED, MEAN, PADS, START, TAKE, XY, edit
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.span_corruption import (
+    BOUND,
+    IDS,
+    IMPORT,
+    LENGTH,
+    MASKED,
+    MEAN,
+    PADS,
+    START,
+    TAKE,
+    XY,
+    edit,
+)
 
 DOCUMENTS = 'self.data = [document for document in data.split("\\n") if document]'
 CHARS = "chars = [self.PAD_CHAR, self.MASK_CHAR] + sorted(set(data))"
@@ -308,7 +319,7 @@ VOCABULARY_AND_WORKERS = [
           ("1c-12-basic", "1c-7-hidden")),
 ]
 
-WRONG = SHIFTS + TYPES + REPEATS + DOCUMENTS_CHANGED + VOCABULARY_AND_WORKERS
+MISTAKES = SHIFTS + TYPES + REPEATS + DOCUMENTS_CHANGED + VOCABULARY_AND_WORKERS
 
 # Misconceptions that cost less than a quarter of the points, and why.
 EXCEPTIONS = {

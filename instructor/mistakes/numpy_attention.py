@@ -1,5 +1,5 @@
 """Wrong attention in NumPy (question 5c), and wrong scaling experiments (5b)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 PLAIN, MASKED, LOOPS = "5c-0-basic", "5c-1-basic", "5c-11-basic"
 LEADING, LARGE, EMPTY, FORMATS = ((f"5c-{n + 4}-basic", f"5c-{n}-hidden") for n in range(2, 6))
@@ -319,4 +319,4 @@ SCALING = [
                                              for n in range(n_query)])'''), (SIZES, EDGES)),
 ]
 
-WRONG = FORMULA + MASKS + NUMBERS + SCALING
+MISTAKES = FORMULA + MASKS + NUMBERS + SCALING

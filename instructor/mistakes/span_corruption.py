@@ -3,7 +3,7 @@
 Documents that are unusual, types, randomness that is not random, vocabulary and workers:
 span_corruption_edges.py.
 """
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 # Pieces of the reference's code; each occurs once in dataset.py.
 IMPORT = "import torch\nfrom torch"
@@ -396,4 +396,4 @@ LAYOUTS = [
                (TEXT, f"({TEXT})[:whole]")), ("1c-1-basic",)),
 ]
 
-WRONG = LENGTHS + MASKED_LENGTHS + PLACES + LAYOUTS
+MISTAKES = LENGTHS + MASKED_LENGTHS + PLACES + LAYOUTS

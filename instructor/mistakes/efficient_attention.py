@@ -1,7 +1,7 @@
 """Wrong global positions, patterns and counts (question 6d): what comes before the attention
 itself.
 """
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 FROM, ATTENDED, COUNT, SPARSE, MODULE, STREAM = (f"6d-{n}-basic" for n in range(5, 11))
 REFUSED = "6d-18-basic"
@@ -217,4 +217,4 @@ COUNTS.append(
               "    chosen = sorted_positions(global_positions, n)\n    members = "),
          (COUNT,)))
 
-WRONG = SOURCES + PATTERN + COUNTS + IDEAS
+MISTAKES = SOURCES + PATTERN + COUNTS + IDEAS

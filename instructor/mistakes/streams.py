@@ -1,5 +1,5 @@
 """Wrong StreamingAttention (question 6d)."""
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 STREAM, CACHE, LIMITS = "6d-10-basic", "6d-13-hidden", "6d-21-basic"
 KEPT = "6d-17-basic", CACHE
@@ -40,7 +40,7 @@ START = (Fill("StreamingAttention", "self.ring = max(attention.pattern.window, "
          Fill("StreamingAttention.cache_bytes",
               "size = 0 if self.keys is None else self.keys.nbytes + self.values.nbytes"))
 
-WRONG = [
+MISTAKES = [
     misconception("stream-window-only",
           "The ring holds the window, and forgets what strides ask for.",
           edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE)),

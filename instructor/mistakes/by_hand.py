@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from instructor.mistakes.patches import Text, misconception, slip
 from instructor.release.starter import SOLUTION
-from variants import Text, misconception, slip
 
 GIVEN = json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
 Q, K, V = (np.array(GIVEN[name], float) for name in "QKV")
@@ -31,7 +31,7 @@ def follow(scaled: np.ndarray, axis: int = 1) -> tuple[Text]:
 
 S = Q @ K.T
 BOTH = "5a-0-basic", "5a-1-hidden"
-WRONG = [
+MISTAKES = [
     misconception("hand-not-scaled", "The scores are not scaled.", follow(S), BOTH),
     misconception("hand-scaled-by-d-k", "The scores are divided by d_k.", follow(S / 4), BOTH),
     misconception("hand-softmax-columns",

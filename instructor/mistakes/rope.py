@@ -3,7 +3,7 @@
 
 What uses them is in rope_model.py.
 """
-from variants import Fill, Wrong, edge, misconception, slip
+from instructor.mistakes.patches import Fill, edge, misconception, slip
 
 TABLE, TABLES = "1h-2-basic", "1h-4-hidden"
 ROTATION, ROTATIONS, FORMATS = "1h-3-basic", "1h-5-hidden", "1h-11-basic"
@@ -321,4 +321,4 @@ GENERALITY = [
          ("1h-6-basic",)),
 ]
 
-WRONG: list[Wrong] = ANGLES + TABLE_LAYOUT + PAIRS_AND_ANGLES + AXES + GENERALITY
+MISTAKES = ANGLES + TABLE_LAYOUT + PAIRS_AND_ANGLES + AXES + GENERALITY

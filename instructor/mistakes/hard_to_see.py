@@ -1,7 +1,7 @@
 """Mistakes that leave every single result plausible: numbers tied to each other, settings that
 nobody asked to change, one mode only.
 """
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 SPAN = """
 document = self.data[idx]
@@ -20,7 +20,7 @@ def span(choose: str = CHOOSE, end: str = "self.MASK_CHAR") -> tuple:
     return (Fill("CharCorruptionDataset.__getitem__", SPAN.format(choose=choose, end=end)),)
 
 
-WRONG = [
+MISTAKES = [
     misconception("place-tied-to-masked",
           "One random number decides both how long the span is and where it starts.",
           span("share = random.random()\nmasked = min(length, 1 + int(share * max(1, length // "

@@ -1,7 +1,7 @@
 """Wrong parts of the encoder: positions, LayerNorm, layers and the whole (question 5e). Wrong
 attention is in heads.py.
 """
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 TABLE, NORM, LAYER, LOGITS = "5e-0-basic", "5e-1-basic", "5e-2-basic", "5e-3-basic"
 POST, POOLS, WHOLE, RARE_TOKENS = "5e-4-hidden", "5e-5-hidden", "5e-6-hidden", "5e-11-hidden"
@@ -329,4 +329,4 @@ ENCODERS = [
           ), (LOGITS, WHOLE)),
 ]
 
-WRONG = [*POSITIONS, *NORMS, *LAYERS, *ENCODERS]
+MISTAKES = [*POSITIONS, *NORMS, *LAYERS, *ENCODERS]

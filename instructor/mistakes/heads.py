@@ -1,7 +1,7 @@
 """Wrong attention with several heads: MultiHeadAttention (question 5d). What is built of it is in
 encoder.py.
 """
-from variants import Fill, edge, misconception, slip
+from instructor.mistakes.patches import Fill, edge, misconception, slip
 
 OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST = (
     "5d-1-basic", "5d-2-basic", "5d-3-basic", "5d-4-hidden", "5d-5-hidden", "5d-6-hidden")
@@ -240,4 +240,4 @@ WEIGHTS_AND_DROPOUT = [
          heads(project="self.proj(y).float()"), (SIZES, SMALL)),
 ]
 
-WRONG = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT]
+MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT]

@@ -1,7 +1,7 @@
 """Wrong fixes of broken trainings (question 6e): scores and clipping, filters, generation, stacks
 and their initialization.
 """
-from variants import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 SCORES, FILTERS, REPEATS, STACK, SET_UPS = (f"6e-{n}-basic" for n in range(3, 8))
 TEXTS, DRAWS = "6e-8-hidden", "6e-9-basic"
@@ -246,4 +246,4 @@ result = logits.masked_fill(logits < least, -math.inf)
          edit("    if not 0 < p <= 1:", "    if not 0 < p:"), (FILTERS, TEXTS, DRAWS)),
 ]
 
-WRONG = EXPLODING + LOGITS
+MISTAKES = EXPLODING + LOGITS

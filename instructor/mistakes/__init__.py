@@ -1,0 +1,1 @@
+"""Known mistakes: patches of the solution, a sentence for each."""

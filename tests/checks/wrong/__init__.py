@@ -1,1 +1,0 @@
-"""Wrong submissions, by question: each must lose points on the checks that it names."""
