@@ -20,6 +20,8 @@ from unittest import mock
 
 # before torch: tests run side by side, and threads would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# staff's rounds for tests: fewer than for grading, in a folder of their own
+os.environ.setdefault("STAFF_ROUNDS", "3")
 
 import pytest  # noqa: E402
 
@@ -67,10 +69,19 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no wa
     os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
 
 
+MAKE_ROUNDS = """
+from instructor.checks import secret, solving
+secret.staff_rounds(solving.all_questions())
+"""
+
+
 def pytest_configure(config):
-    """Leave out what is marked `full`, and make an EncodingWarning an error in our code: ruff sees
-    a missing encoding only where a file is plainly a file.
+    """Make staff's rounds, once for all processes; leave out what is marked `full`; and make an
+    EncodingWarning an error in our code: ruff sees a missing encoding only where a file is plainly
+    a file.
     """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        subprocess.run([sys.executable, "-c", MAKE_ROUNDS], cwd=ROOT, check=True)
     marks = config.option.markexpr
     if not config.getoption("--full") and "full" not in marks:
         config.option.markexpr = f"({marks}) and not full" if marks else "not full"

@@ -17,9 +17,9 @@ from pathlib import Path
 from autograder import Manifest
 from autograder.intake import Limits
 from autograder.judge import Verdicts
-from checks.support.cases import RELEASED
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.support.regrade import places
+from checks.support.rounds import RELEASED
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
@@ -105,9 +105,10 @@ class Fingerprints:
                 questions = filter(None, map(QUESTION.fullmatch, name.split("/")))
                 question = next((match[1] for match in questions), "")
                 self._files.setdefault(question, []).append([name, digest])
-        if not staff:  # otherwise basic checks have cases of their own
-            for name, digest in _digests(RELEASED, "*"):
-                self._files.setdefault(name.partition(".")[0], []).append([name, digest])
+        # staff's checks have rounds of their own
+        rounds = setting.rounds(manifest.questions).folder if staff else RELEASED
+        for name, digest in _digests(rounds, "*.*"):
+            self._files.setdefault(name.partition(".")[0], []).append([name, digest])
         given = [_digests(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
         given.append(_digests(DECODER.parent, DECODER.name))
         if setting.reference:

@@ -1,123 +1,120 @@
-"""`python -m instructor cases`: rounds of cases, kept in src/checks/cases for students."""
+"""`python -m instructor cases`: rounds for students, in src/checks/cases, and staff's own."""
 
 import argparse
-import inspect
-import io
-import json
 import sys
-import zlib
+import tempfile
 from pathlib import Path
 
-import numpy as np
+from checks.support.rounds import RELEASED, Rounds, same_call
+from common.files import UserError
+from instructor.checks.secret import FOLDER, staff_rounds
+from instructor.checks.solving import Plan, all_questions, save, solve
 
-from checks.support.cases import RELEASED, Released, pack, same
-from common.files import writing
-from instructor.checks.makers import all_makers
-
-CASES = 12  # per check, at least
-ROUNDS = 3  # per check, at least, so that a seed has a choice
-STREAM = 1  # of random numbers: a grading draws from [its seed, the check]
+# Of each check at least 3 rounds, so that a seed has a choice, and 12 calls.
+PLAN = Plan(seed=1, rounds=3, calls=12)
 LIMIT = 2_000_000  # bytes, all files together
 
 
-def case_files() -> dict[str, bytes]:
-    """The files of src/checks/cases, name -> content; the same bytes for the same code."""
-    questions = {}
-    for id, maker in all_makers().items():
-        questions.setdefault(id.split("-")[0], {})[id] = draw_rounds(id, maker)
-    files = {}
-    for question, checks in questions.items():
-        text, arrays = pack(checks)
-        stream = io.BytesIO()
-        np.savez_compressed(stream, **arrays)
-        files |= {f"{question}.json": text.encode(), f"{question}.npz": stream.getvalue()}
-    return files
+def write_released(folder: Path) -> None:
+    """Write the released rounds of all questions into a folder."""
+    bar = {"desc": "Rounds", "unit": "mistake", "leave": False}
+    for question, rounds in solve(all_questions(), PLAN, **bar):
+        save(folder / f"{question}.zip", rounds)
 
 
-def draw_rounds(id: str, maker) -> list:
-    """Draw rounds of one check: at least ROUNDS, and enough for CASES cases."""
-    small = {"small": True} if "small" in inspect.signature(maker).parameters else {}
-    rounds = []
-    while len(rounds) < ROUNDS or sum(map(len, rounds)) < CASES:
-        rounds.append(
-            maker(np.random.default_rng([STREAM, len(rounds), zlib.crc32(id.encode())]), **small)
-        )
-    return rounds
-
-
-def find_differences(folder: Path = RELEASED) -> list[str]:
-    """How `folder` differs from what the makers give, as sentences; rounding differences between
-    processors don't count.
+def find_differences(wanted: Path, folder: Path = RELEASED) -> dict[str, str]:
+    """How the rounds in `folder` differ from those in `wanted`, by file name. What differs by
+    rounding alone, as between processors, is the same.
     """
-    return [f"{name} {how}" for name, how in _differences(case_files(), folder).items()]
-
-
-def _differences(wanted, folder):
-    """{file: how it differs} for the files of a folder that are not as wanted."""
-    there = {path.name: path.read_bytes() for path in sorted(folder.glob("*.*"))}
     found = {}
-    for name in sorted(wanted.keys() | there.keys()):
-        if name not in there:
+    for name in sorted({path.name for path in [*wanted.glob("*.zip"), *folder.glob("*.zip")]}):
+        if not (folder / name).is_file():
             found[name] = "is missing"
-        elif name not in wanted:
+        elif not (wanted / name).is_file():
             found[name] = "is no longer made"
-        elif wanted[name] != there[name] and not same(
-            *(_content(name, files[name]) for files in (wanted, there))
-        ):
+        elif not _same(Rounds(wanted), Rounds(folder), name.removesuffix(".zip")):
             found[name] = "differs"
     return found
 
 
-def _content(name, content):
-    if name.endswith(".json"):
-        return json.loads(content)
-    return {key: np.nan_to_num(array) for key, array in np.load(io.BytesIO(content)).items()}
+def _same(wanted, released, question):
+    """Whether two files of a question have the same rounds."""
+    try:
+        if wanted.counts(question) != released.counts(question):
+            return False
+        pairs = [
+            pair
+            for id in wanted.counts(question)
+            for rounds in zip(wanted.rounds(id), released.rounds(id))
+            for pair in zip(*rounds, strict=True)
+        ]
+    except (UserError, ValueError):  # damaged, or of other lengths
+        return False
+    return all(same_call(*pair) for pair in pairs)
 
 
 def add_parser(commands) -> None:
     """Add the command to `python -m instructor`."""
     command = commands.add_parser(
         "cases",
-        help="draw and solve the cases that students' checks compare with",
-        description="Write src/checks/cases: inputs, right answers, and what known mistakes give.",
+        help="draw inputs for the checks, and run the reference and the known mistakes on them",
+        description="Write src/checks/cases, which students' checks compare with: inputs, and what "
+        "the reference and known mistakes reply. With --secret, write staff's own.",
     )
     command.add_argument(
         "--check", action="store_true", help="write nothing; fail if the files differ"
+    )
+    command.add_argument(
+        "--secret",
+        type=int,
+        metavar="SEED",
+        help="write staff's rounds instead, drawn from this seed: keep it secret",
     )
     command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write or compare the files; returns the exit code."""
-    if args.check:
-        if found := find_differences():
+    if args.secret is not None:
+        rounds = staff_rounds(all_questions(), args.secret)
+        _report(rounds, FOLDER)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = Path(folder)
+        write_released(wanted)
+        found = find_differences(wanted)
+        size = sum(path.stat().st_size for path in wanted.iterdir())
+        if size > LIMIT:
             print(
-                "\n".join([*found, "The cases are out of date. Run: python -m instructor cases"]),
+                f"The rounds would take {size:,} bytes; {LIMIT:,} are allowed. Draw smaller ones.",
                 file=sys.stderr,
             )
             return 1
-        print("src/checks/cases is up to date.")
-        return 0
-    files = case_files()
-    size = sum(map(len, files.values()))
-    if size > LIMIT:
-        print(
-            f"The cases would take {size:,} bytes; {LIMIT:,} are allowed. Draw smaller ones.",
-            file=sys.stderr,
-        )
-        return 1
-    RELEASED.mkdir(exist_ok=True)
-    # Files that differ by rounding alone stay, so that no change is shown where there is none. What
-    # belongs to one question is written together: its numbers are in another file than the rest.
-    changed = {name.partition(".")[0] for name in _differences(files, RELEASED)}
-    for path in RELEASED.iterdir():
-        if path.name not in files:
-            path.unlink()
-    for name, content in files.items():
-        if name.partition(".")[0] in changed:
-            with writing(RELEASED / name) as temporary:
-                temporary.write_bytes(content)
-    released = Released()
-    count = sum(len(round) for id in all_makers() for round in released.rounds(id))
-    print(f"Wrote {count} cases in {len(files)} files, {size / 1e6:.2f} MB, to {RELEASED}")
+        if args.check:
+            for name, how in found.items():
+                print(f"{name} {how}", file=sys.stderr)
+            if found:
+                print(
+                    "src/checks/cases is out of date. Run: python -m instructor cases",
+                    file=sys.stderr,
+                )
+                return 1
+            print("src/checks/cases is up to date.")
+            return 0
+        # files that differ by rounding alone stay, so that no change is shown where there is none
+        for name in found:
+            (RELEASED / name).unlink(missing_ok=True)
+            if (wanted / name).is_file():
+                RELEASED.mkdir(exist_ok=True)
+                (RELEASED / name).write_bytes((wanted / name).read_bytes())
+    _report(Rounds(), RELEASED)
     return 0
+
+
+def _report(rounds, folder):
+    counts = [rounds.counts(question) for question in all_questions()]
+    size = sum(path.stat().st_size for path in folder.glob("*.zip"))
+    print(
+        f"{folder}: {sum(sum(count.values()) for count in counts)} rounds of "
+        f"{sum(map(len, counts))} checks, {size / 1e6:.2f} MB"
+    )

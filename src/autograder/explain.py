@@ -70,12 +70,18 @@ class RemoteError:
 
 
 def explain(error: RemoteError, submission, memory: int) -> Failed:
-    """The verdict for an exception.
+    """The verdict for an exception, which becomes its `error`.
 
     Args:
         submission: the student.Submission that raised it.
         memory: the check's limit in MiB.
     """
+    failed = _failed(error, submission, memory)
+    failed.error = error
+    return failed
+
+
+def _failed(error, submission, memory):
     kinds, text = error.kinds, error.text
     where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}" if error.frames else ""
     first = f"{where}: " if where else ""

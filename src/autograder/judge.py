@@ -24,16 +24,17 @@ from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
 DETAILS_LIMIT = 20_000  # characters; a submission may have written them
 
 
-def check(id: str) -> Callable:
-    """Decorator: this function is the verdict of the manifest's check `id`.
+def check(*ids: str) -> Callable:
+    """Decorator: this function is the verdict of these checks of the manifest.
 
     It is called with those of these arguments that it names: `student`, the Student to run probes
-    on; `rng`, a NumPy Generator that is the same for the same seed and check; `cases`, calls with
-    their answers, drawn by `context.cases.draw(id, rng)`; `context`, what was given to `grade`.
+    on; `rng`, a NumPy Generator that is the same for the same seed and check; `calls`, with the
+    right replies, drawn by `context.rounds.draw(id, rng)`; `cases`, calls with their answers, drawn
+    by `context.cases.draw(id, rng)`; `context`, what was given to `grade`.
     """
 
     def mark(function):
-        function.check = id
+        function.checks = ids
         return function
 
     return mark
@@ -80,7 +81,7 @@ def _verdicts_in(path):
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     functions = [value for value in vars(module).values() if inspect.isfunction(value)]
-    return [(value.check, value) for value in functions if hasattr(value, "check")]
+    return [(id, value) for value in functions for id in getattr(value, "checks", ())]
 
 
 class Judge:
@@ -204,6 +205,8 @@ class Judge:
         verdict = self.verdicts[id]
         given = {"student": student, "rng": rng, "context": self.context}
         names = inspect.signature(verdict).parameters
+        if "calls" in names:
+            given["calls"] = self.context.rounds.draw(id, rng)
         if "cases" in names:
             given["cases"] = self.context.cases.draw(id, rng)
         verdict(**{name: given[name] for name in names})

@@ -24,6 +24,7 @@ BROKEN = {  # messages for limits that are the same for all checks
 }
 
 
+DISTURBED = "The code interfered with the channel that answers are sent on."
 IMPORT_SECONDS = 20  # far more than any reasonable import takes, and what most checks may take
 FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (.+)')  # of faulthandler, innermost first
 
@@ -124,6 +125,25 @@ class Student:
         Raises:
             Failed: with the verdict for whatever went wrong.
         """
+        return Answer(self._call(probe, {"inputs": inputs}), "the result")
+
+    def each(self, probe: Probe, calls: list[dict]) -> list[Answer | Failed]:
+        """Run a probe with each of several inputs, one after the other in one process.
+
+        Args:
+            calls: the keyword arguments of each.
+
+        Returns:
+            For each its Answer; or if it raised an exception, the Failed for it.
+
+        Raises:
+            Failed: the process ended before it could answer.
+        """
+        replies = Answer(self._call(probe, {"calls": calls}), "the result").items(len(calls))
+        return [self._result(reply.value) for reply in replies]
+
+    def _call(self, probe, inputs):
+        """Run a probe; returns its value. inputs: a request's `inputs` or `calls`."""
         self.calls += 1
         if self.whole.over or self.seconds <= 0:
             raise self._too_late()
@@ -135,7 +155,7 @@ class Student:
         request = {
             "source": probe.source,
             "name": probe.name,
-            "inputs": inputs,
+            **inputs,
             "root": str(self.submission.root),
             "path": [str(folder) for folder in self.submission.path],
             "endless": [self._module(file) for file in sorted(self.endless.copy())],
@@ -225,23 +245,32 @@ class Student:
         try:
             value = wire.decode(message)
             self.causes = explain_settings(value.get("settings", []))
-            if isinstance(value, dict) and "value" in value:
+        except Exception:  # anything that a forged message makes the reader raise
+            raise Failed(Verdict.CRASHED, DISTURBED) from None
+        result = self._result(value)
+        if isinstance(result, Failed):
+            raise result
+        return result.value
+
+    def _result(self, value):
+        """The Answer of a message, or the Failed for its exception."""
+        try:
+            if "value" in value:
                 return Answer(value["value"], "the result")
             error = RemoteError.read(value["error"])
             stuck = [file for file in self.endless.copy() if self._module(file) == error.name]
-        except Exception:  # anything that a forged message makes the reader raise
-            raise Failed(
-                Verdict.CRASHED, "The code interfered with the channel that answers are sent on."
-            ) from None
+        except Exception:  # as above
+            return Failed(Verdict.CRASHED, DISTURBED)
         if error.type == "EndlessImport" and stuck:
             self.failed_at_once = True
-            raise self._endless(stuck[0])
-        raise explain(error, self.submission, self.check.memory)
+            return self._endless(stuck[0])
+        return explain(error, self.submission, self.check.memory)
 
 
 def _what(probe, inputs):
     """A probe in words: its docstring's first paragraph, and its inputs."""
     says = (probe.function.__doc__ or probe.name).strip().split("\n\n")[0]
+    inputs = inputs.get("inputs", inputs)
     return f"{' '.join(says.split()).rstrip('.')}. Its inputs: {_shown(inputs)[:400]}."
 
 

@@ -30,7 +30,12 @@ class Failed(Exception):
             shown in the table.
         fraction: the part of the points that is earned anyway, 0 to 1; it counts only for a check
             that the manifest marks `partial`.
+
+    Attributes:
+        error: the explain.RemoteError behind it, if there is one.
     """
+
+    error = None
 
     def __init__(self, verdict: Verdict, message: str, fraction: float = 0.0):
         super().__init__(message)

@@ -20,6 +20,8 @@ from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
 from instructor.checks.makers import Fresh  # noqa: E402
+from instructor.checks.secret import staff_rounds  # noqa: E402
+from instructor.checks.solving import all_questions  # noqa: E402
 from instructor.mistakes.patches import PLACES, Fill, make  # noqa: E402
 from instructor.release.starter import SOLUTION, STARTER  # noqa: E402
 from jobs.deliverables import place_of  # noqa: E402
@@ -110,10 +112,16 @@ def grade_folder(
     return report
 
 
+@functools.cache
+def rounds():
+    """Staff's rounds of all questions."""
+    return staff_rounds(all_questions())
+
+
 def context_of(staged: Path) -> Context:
     """What the checks of a staged submission need: the results in it, answers, and fresh cases."""
     gold, accuracy = ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"]
-    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH)
+    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH, rounds())
 
 
 def grade_changes(

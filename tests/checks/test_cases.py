@@ -10,16 +10,14 @@ import zlib
 import numpy as np
 import pytest
 
-from proof import MANIFEST, grade_folder
+from proof import MANIFEST
 
 from autograder import WrongAnswer
 from checks.support.cases import RELEASED, Case, Released, pack, same
 from common.files import UserError
 from conftest import ROOT
-from hostile.attacks.lookup import LOOK_UP
 from instructor.checks.makers import Fresh, all_makers
-from instructor.mistakes.patches import Fill, make
-from instructor.release import cases
+from instructor.release import solved_cases as cases
 
 IDS = sorted(all_makers())
 
@@ -46,13 +44,13 @@ def test_differences_are_found(tmp_path, files):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     assert cases.find_differences(tmp_path) == []
-    text = (tmp_path / "5c.json").read_text(encoding="utf-8")
-    (tmp_path / "5c.json").write_text(text.replace("divide", "multiply", 1), encoding="utf-8")
-    (tmp_path / "5c.npz").unlink()
+    text = (tmp_path / "5d.json").read_text(encoding="utf-8")
+    (tmp_path / "5d.json").write_text(text.replace("divide", "multiply", 1), encoding="utf-8")
+    (tmp_path / "5d.npz").unlink()
     (tmp_path / "9z.json").write_text("{}", encoding="utf-8")
     assert cases.find_differences(tmp_path) == [
-        "5c.json differs",
-        "5c.npz is missing",
+        "5d.json differs",
+        "5d.npz is missing",
         "9z.json is no longer made",
     ]
 
@@ -85,7 +83,7 @@ def test_files_hold_numbers_and_sentences_alone():
         assert {array.dtype.kind for array in arrays} <= {*"biuf"}, path
     for path in RELEASED.glob("*.json"):
         assert json.loads(path.read_text(encoding="utf-8")).keys() == {"texts", "checks"}
-    assert {path.suffix for path in RELEASED.iterdir()} == {".npz", ".json"}
+    assert {path.suffix for path in RELEASED.iterdir()} == {".npz", ".json", ".zip"}
 
 
 def test_what_is_packed_is_read_again(tmp_path):
@@ -124,27 +122,6 @@ def test_a_seed_repeats_a_draw():
             assert same([case.inputs for case in one], [case.inputs for case in two])
 
 
-UNSCALED = """scores = Q @ np.swapaxes(K, -1, -2)
-weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-return weights / weights.sum(axis=-1, keepdims=True) @ V"""
-
-
-@pytest.mark.parametrize(
-    ("changes", "cause"),
-    [
-        # the hostile submission that looks answers up works
-        (LOOK_UP, ""),
-        ((Fill("attention", UNSCALED),), "Likely cause: the scores are not scaled"),
-    ],
-    ids=["looked up", "not scaled"],
-)
-def test_a_students_copy_grades_with_released_cases(tmp_path, process, monkeypatch, changes, cause):
-    monkeypatch.setattr("proof.FRESH", Released())
-    report = grade_folder(process, make(changes, tmp_path / "submission"), ["5c-0-basic"])
-    assert report.passed == (cause == "")
-    assert cause in report.outcomes["5c-0-basic"].message
-
-
 def test_every_check_with_cases_asks_for_them():
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "checks").rglob("q*.py")]
     for id in IDS:
@@ -158,21 +135,21 @@ def cut(name, at, more):
     return lambda folder: (folder / name).write_bytes(raw[:at] + raw[len(raw) - more :])
 
 
-LENGTH = (RELEASED / "5c.npz").stat().st_size
+LENGTH = (RELEASED / "5d.npz").stat().st_size
 DAMAGES = {
-    "a missing file": lambda folder: (folder / "5c.npz").unlink(),
-    "a text that ends early": cut("5c.json", 2000, 0),
-    "arrays that end early": cut("5c.npz", 2000, 0),
-    "a byte less": cut("5c.npz", 700, LENGTH - 701),
-    "another question's arrays": lambda folder: shutil.copy(RELEASED / "5b.npz", folder / "5c.npz"),
+    "a missing file": lambda folder: (folder / "5d.npz").unlink(),
+    "a text that ends early": cut("5d.json", 2000, 0),
+    "arrays that end early": cut("5d.npz", 2000, 0),
+    "a byte less": cut("5d.npz", 700, LENGTH - 701),
+    "another question's arrays": lambda folder: shutil.copy(RELEASED / "5b.npz", folder / "5d.npz"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_cases_are_told(tmp_path, damage):
-    for name in ("5c.json", "5c.npz"):
+    for name in ("5d.json", "5d.npz"):
         shutil.copy(RELEASED / name, tmp_path)
     DAMAGES[damage](tmp_path)
-    pattern = "5c.json and 5c.npz in .* are damaged or missing .*Copy them from the release again"
+    pattern = "5d.json and 5d.npz in .* are damaged or missing .*Copy them from the release again"
     with pytest.raises(UserError, match=pattern):
-        Released(tmp_path).require(["5c", "1c"])
+        Released(tmp_path).require(["5d", "1c"])

@@ -16,10 +16,11 @@ def execute(request: dict, message_limit: int) -> bytes:
     {"settings": ...}; see _settings.
 
     Args:
-        request: source and name of the probe, a function; inputs, its keyword arguments; path,
-            folders to import from; endless, modules whose import is known not to end; root, the
-            folder whose frames a traceback shows; seed, for the random numbers of Python, NumPy and
-            torch; interactive, whether Ctrl-C comes from the user.
+        request: source and name of the probe, a function; inputs, its keyword arguments, or calls,
+            a list of them, each of which gets a message of its own; path, folders to import from;
+            endless, modules whose import is known not to end; root, the folder whose frames a
+            traceback shows; seed, for the random numbers of Python, NumPy and torch; interactive,
+            whether Ctrl-C comes from the user.
         message_limit: bytes.
     """
     try:
@@ -28,7 +29,11 @@ def execute(request: dict, message_limit: int) -> bytes:
         _seed(request["seed"])
         namespace = {"__name__": "probe"}
         exec(compile(request["source"], "<probe>", "exec"), namespace)
-        value = namespace[request["name"]](**_unwrap(request["inputs"]))
+        probe = namespace[request["name"]]
+        if "calls" in request:
+            value = [_answer(probe, inputs, request) for inputs in request["calls"]]
+        else:
+            value = probe(**_unwrap(request["inputs"]))
         return wire.encode({"value": value, "settings": _settings(request["root"])}, message_limit)
     except wire.WireError as error:
         return wire.encode(
@@ -40,6 +45,16 @@ def execute(request: dict, message_limit: int) -> bytes:
             raise
         reply = {"error": _describe(error, request["root"])}
         return wire.encode({**reply, "settings": _settings(request["root"])}, message_limit)
+
+
+def _answer(probe, inputs, request):
+    """One of several calls: {"value": ...} or {"error": ...}."""
+    try:
+        return {"value": probe(**_unwrap(inputs))}
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and request["interactive"]:
+            raise
+        return {"error": _describe(error, request["root"])}
 
 
 class Endless:

@@ -105,6 +105,8 @@ def encode(value, limit: int) -> bytes:
             return {"tuple": [plain(item, depth + 1) for item in value]}
         if kind is dict or kind.__name__ == "OrderedDict":
             return {"dict": [[key_of(key), plain(item, depth + 1)] for key, item in value.items()]}
+        if isinstance(value, Array):
+            return array(value.data, value.kind, value.dtype, value.device)
         if isinstance(value, (np.ndarray, np.generic)):
             data = np.asarray(value)
             return (

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from checks.support.cases import Released
+from checks.support.rounds import Rounds
 from common.files import UserError, read_text
 from jobs.presets import PRESETS, Preset
 from jobs.problems import listed
@@ -23,7 +24,7 @@ class Context:
     number of predictions. data: the folder of the corpus and the questions, or None for the
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. cases: the
-    source of calls with their answers.
+    source of calls with their answers; rounds: that of calls with the reference's replies.
     """
 
     artifacts: Path
@@ -32,6 +33,7 @@ class Context:
     gold: Path | None
     accuracy: dict
     cases: object = field(default_factory=Released)
+    rounds: Rounds = field(default_factory=Rounds)
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:

@@ -28,6 +28,7 @@ from autograder.isolation import choose
 from checks.support.cases import Released
 from checks.support.context import Context
 from checks.support.regrade import grade_once
+from checks.support.rounds import Rounds
 from checks.support.staging import RESULTS, stage
 from common.files import UserError
 
@@ -118,6 +119,19 @@ class Setting:
         """The source of the basic checks' cases."""
         return _fresh(self.staff or self.hidden) if self.staff or self.hidden else Released()
 
+    def rounds(self, questions: Iterable[str]) -> Rounds:
+        """The rounds that checks of these questions draw from: staff's, or the released ones.
+
+        Raises:
+            UserError: they are damaged, or cannot be made.
+        """
+        staff = self.staff or self.hidden
+        if staff:
+            return _staff_module(staff, "secret").staff_rounds(questions)
+        released = Rounds()
+        released.require(questions)
+        return released
+
     def require_hidden(self, shown: list[Path]) -> None:
         """Raise UserError if the submission could read hidden checks or answers in the folders
         shown to it.
@@ -136,23 +150,27 @@ class Setting:
 
 @functools.cache
 def _fresh(staff):
-    """Import the staff's makers of cases by path, since a release doesn't have them.
+    return _staff_module(staff, "makers").Fresh()
+
+
+def _staff_module(staff, name):
+    """Import a module of the staff's checks by path, since a release doesn't have them.
 
     Raises:
-        UserError: the folder belongs to another copy, or has no makers.
+        UserError: the folder belongs to another copy, or has no such module.
     """
-    makers = staff / "makers.py"
+    path = staff / f"{name}.py"
     module = (
-        importlib.import_module(f"{staff.parent.name}.{staff.name}.makers")
-        if makers.is_file()
+        importlib.import_module(f"{staff.parent.name}.{staff.name}.{name}")
+        if path.is_file()
         else None
     )
-    if module is None or Path(module.__file__).resolve() != makers.resolve():
+    if module is None or Path(module.__file__).resolve() != path.resolve():
         raise UserError(
-            f"{staff} is not this copy's folder of hidden checks: makers.py belongs to another "
+            f"{staff} is not this copy's folder of hidden checks: {path.name} belongs to another "
             "copy, or is missing. Check --hidden."
         )
-    return module.Fresh()
+    return module
 
 
 def modules_for(questions: Iterable[Question] | None = None) -> tuple[str, ...]:
@@ -245,6 +263,7 @@ def grade_submission(
     manifest = manifest or read_manifest(MANIFEST).only(setting.problems)
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
     cases = setting.cases
+    rounds = setting.rounds({check.question for check in checks})
     if isinstance(cases, Released):
         cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
@@ -266,6 +285,7 @@ def grade_submission(
             setting.gold,
             manifest.settings.get("accuracy", {}),
             cases,
+            rounds,
         )
         started, verdicts = time.monotonic(), set()
         whole = Allowance(setting.seconds, setting.wall)

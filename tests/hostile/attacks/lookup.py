@@ -1,18 +1,18 @@
-"""Looking up answers: a submission that contains every released case and computes nothing."""
+"""Looking up answers: a submission that contains every released reply and computes nothing."""
 
 import json
 
-from checks.support.cases import Released
+from checks.support.rounds import Rounds
 from hostile.attack import Hostile
 from instructor.mistakes.patches import Fill
 
 
 def look_up(check: str) -> str:
-    """Return a body of `attention` that has the answers of a check's released cases, and returns
+    """Return a body of `attention` that has the replies to a check's released calls, and returns
     zeros otherwise.
     """
-    cases = [case for round in Released().rounds(check) for case in round]
-    answers = {_key(case.inputs): case.right.tolist() for case in cases}
+    calls = [call for round in Rounds().rounds(check) for call in round]
+    answers = {_key(call.inputs): call.right["output"].data.tolist() for call in calls}
     return f"""import hashlib
 answers = {json.dumps(answers)}
 key = hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in (Q, K, V))).hexdigest()
@@ -34,7 +34,7 @@ LOOK_UP = (Fill("attention", look_up("5c-0-basic")),)
 HOSTILE = [
     Hostile(
         "looks-cases-up",
-        "Has the answers of all released cases in it, and computes nothing.",
+        "Has the replies to all released calls in it, and computes nothing.",
         "Staff's draws are others.",
         "",
         changes=LOOK_UP,

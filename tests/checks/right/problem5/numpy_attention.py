@@ -162,9 +162,7 @@ def attention_weights(Q, K, mask):
 '''),
             Fill("attention", '''
 arrays = [np.asarray(a) for a in (Q, K, V)]
-common = np.result_type(*arrays)
-if common.kind != "f":
-    common = np.dtype(float)
+common = np.dtype("float32" if all(x.dtype == np.float32 for x in arrays) else float)
 Q, K, V = [a.astype(common) for a in arrays]
 output = attention_weights(Q, K, mask) @ V
 '''),

@@ -1,0 +1,60 @@
+"""Staff's rounds: drawn from a secret seed, so that no student has seen them.
+
+They are in instructor/rounds, which is not in git. `python -m instructor cases --secret SEED` makes
+them; otherwise the first grading does, with a seed of its own.
+"""
+
+import os
+import secrets
+import sys
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from checks.support.rounds import MADE_FROM, Rounds
+from common.files import UserError, write_text
+from instructor import ROOT
+
+ROUNDS = int(os.environ.get("STAFF_ROUNDS", "30"))  # of each check; tests make fewer
+FOLDER = ROOT / "instructor" / ("rounds" if ROUNDS == 30 else f"rounds-{ROUNDS}")
+SEED = FOLDER / "seed.txt"
+
+
+def staff_rounds(questions: Iterable[str], seed: int | None = None) -> Rounds:
+    """Staff's rounds of these questions; those that are missing or out of date are made, with a
+    progress bar on stderr.
+
+    Args:
+        seed: a new one; by default the one that the rounds have, or a random one.
+
+    Raises:
+        UserError: the folder cannot be written.
+    """
+    if not (ROOT / "instructor" / "mistakes").is_dir():  # an upload autograder: they came with it
+        return Rounds(FOLDER)
+    from instructor.checks.solving import Plan, all_questions, made_from, save, solve
+
+    if seed is None and not SEED.is_file():
+        seed = secrets.randbits(63)
+    if seed is not None:
+        write_text(SEED, f"{seed}\n")
+    try:
+        plan = Plan(int(SEED.read_text(encoding="utf-8")), ROUNDS, hidden=True)
+    except ValueError:
+        raise UserError(f"{SEED} should have one number. Remove it; it is made again.") from None
+    origins = {name: made_from(name, plan) for name in all_questions() if name in {*questions}}
+    missing = [name for name, origin in origins.items() if _origin(name) != origin]
+    if missing:
+        bar = {"desc": "Rounds", "unit": "mistake", "file": sys.stderr, "leave": False}
+        for question, rounds in solve(missing, plan, **bar):
+            save(FOLDER / f"{question}.zip", rounds, origins[question])
+    return Rounds(FOLDER)
+
+
+def _origin(question):
+    """What the rounds of a question were made from; None where there are none."""
+    try:
+        with zipfile.ZipFile(Path(FOLDER, f"{question}.zip")) as file:
+            return file.read(MADE_FROM).decode()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return None

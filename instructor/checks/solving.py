@@ -1,0 +1,220 @@
+"""Makes rounds: draws inputs, and runs the probes on the reference and on the question's known
+mistakes.
+"""
+
+import hashlib
+import multiprocessing
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from autograder import Check, Failed, Student, StudentProcess
+from autograder.isolation import choose
+from checks.support.rounds import MADE_FROM, Call, Sketch, pack
+from checks.support.session import modules_for
+from checks.support.staging import stage
+from common.files import writing
+from instructor import ROOT
+from instructor.checks.drawing import all_draws, draw_round
+from instructor.mistakes import all_mistakes
+from instructor.mistakes.patches import make
+
+LIMITS = Check("", "", "basic", "", 0, seconds=120, memory=4096, partial=False, artifacts=())
+# What replies depend on, besides the question's own files and the solution.
+SHARED = ("src/checks/support/*.py", "instructor/checks/*.py", "instructor/mistakes/patches.py")
+DATE = (1980, 1, 1, 0, 0, 0)  # of every entry, so that the same rounds are the same bytes
+
+
+class Broken(RuntimeError):
+    """The reference cannot answer a call: a fault of the course, not of a student."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which rounds are made.
+
+    Attributes:
+        seed: of the inputs.
+        rounds: of a check, at least.
+        calls: of all rounds of a check together, at least.
+        hidden: also of hidden checks.
+    """
+
+    seed: int
+    rounds: int
+    calls: int = 0
+    hidden: bool = False
+
+    def draw(self, question: str) -> dict[str, list[list[Call]]]:
+        """The rounds of a question's checks, by id, without replies."""
+        found = {}
+        for id in all_draws():
+            if id.startswith(f"{question}-") and (self.hidden or not id.endswith("hidden")):
+                rounds = found[id] = []
+                while len(rounds) < self.rounds or sum(map(len, rounds)) < self.calls:
+                    rounds.append(draw_round(id, len(rounds), self.seed))
+        return found
+
+
+def all_questions() -> list[str]:
+    """The questions whose checks have rounds."""
+    return sorted({id.split("-")[0] for id in all_draws()})
+
+
+def made_from(question: str, plan: Plan) -> str:
+    """A hash of what a question's rounds are made from."""
+    files = {path for pattern in SHARED for path in ROOT.glob(pattern)}
+    files.update((ROOT / "instructor" / "solution").rglob("*.py"))
+    for folder in ("src/checks", "instructor/checks", "instructor/mistakes"):
+        paths = (ROOT / folder).rglob("*.py")
+        files.update(p for p in paths if f"q{question}" in p.relative_to(ROOT).as_posix())
+    content = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in sorted(files)]
+    return hashlib.sha256(repr([plan, content]).encode()).hexdigest()
+
+
+def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str = "") -> None:
+    """Write the rounds of a question's checks into a zip file.
+
+    Args:
+        origin: what `made_from` said.
+    """
+    entries = {MADE_FROM: origin.encode()} if origin else {}
+    for id, listed in rounds.items():
+        entries |= {f"{id}/{number}": pack(calls) for number, calls in enumerate(listed)}
+    with writing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
+        for name, content in entries.items():
+            file.writestr(zipfile.ZipInfo(name, DATE), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def solve(
+    questions: Iterable[str], plan: Plan, **bar
+) -> Iterator[tuple[str, dict[str, list[list[Call]]]]]:
+    """Yield each question with its checks' rounds, replies included.
+
+    Args:
+        bar: settings of the progress bar.
+
+    Raises:
+        Broken: the reference could not answer a call.
+    """
+    mistakes = {question: mistakes_of(question) for question in questions}
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(min(os.cpu_count() or 1, 8), context, _start) as pool,
+        tqdm(total=sum(1 + len(known) for known in mistakes.values()), **bar) as progress,
+    ):
+        for question, known in mistakes.items():
+            progress.set_description(question)
+            yield question, _solve(question, plan.draw(question), known, pool, progress)
+
+
+def mistakes_of(question: str) -> list:
+    """The mistakes that a check of the question must see."""
+    return [
+        mistake
+        for mistake in all_mistakes()
+        if any(id.startswith(f"{question}-") for id in mistake.caught_by)
+    ]
+
+
+def _solve(question, rounds, mistakes, pool, progress):
+    """The rounds of a question with their replies."""
+    flat = [(id, call) for id, listed in rounds.items() for calls in listed for call in calls]
+    # a student reads nothing of a hidden check but its title
+    basic = [number for number, (id, _) in enumerate(flat) if id.endswith("basic")]
+    asked = [call for _, call in flat]
+    right = pool.submit(_right, question, asked)
+    wrong = [
+        pool.submit(_wrong, question, [asked[number] for number in basic], mistake.changes)
+        for mistake in mistakes
+    ]
+    solved = right.result()
+    progress.update()
+    for mistake, replies in zip(mistakes, wrong):
+        for number, sketches in zip(basic, replies.result()):
+            _add(solved[number], mistake.why, sketches)
+        progress.update()
+    remaining = iter(solved)
+    return {
+        id: [[next(remaining) for _ in calls] for calls in listed] for id, listed in rounds.items()
+    }
+
+
+def _add(call, sentence, sketches):
+    """Note what a mistake replies to a call, as far as it is neither right nor another's reply."""
+    right = {} if call.raises else _sketches(call.right)
+    for key, sketch in sketches.items():
+        known = [right[key]] if key in right else []
+        known += [other for _, of, other in call.wrong if of == key]
+        if not any(sketch.matches(other) for other in known):
+            call.wrong.append((sentence, key, sketch))
+
+
+def _sketches(reply):
+    """The sketch of each part of a reply."""
+    return {key: Sketch.of(value) for key, value in reply.items()}
+
+
+# In each worker: a student's process, and a folder that it may read.
+
+
+def _start():
+    global _FOLDER, _PROCESS
+    _FOLDER = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    Path(_FOLDER.name).chmod(0o755)
+    _PROCESS = StudentProcess(choose(), modules_for(), (Path(_FOLDER.name),))
+
+
+def _replies(question, calls, changes):
+    """What the reference with some changes replies to each call."""
+    probes = {draw.asked.probe for draws in all_draws().values() for draw in draws}
+    names = {call.probe for call in calls}
+    replies = [None] * len(calls)
+    with tempfile.TemporaryDirectory(dir=_FOLDER.name) as folder:
+        folder = Path(folder)
+        folder.chmod(0o755)
+        submission, _ = stage(make(changes, folder / "made"), folder)
+        for probe in (probe for probe in probes if probe.name in names):
+            mine = [number for number, call in enumerate(calls) if call.probe == probe.name]
+            student = Student(_PROCESS, submission, replace(LIMITS, id=question), seed=0)
+            found = student.each(probe, [calls[number].inputs for number in mine])
+            for number, reply in zip(mine, found):
+                replies[number] = reply
+    return replies
+
+
+def _right(question, calls):
+    """The calls with the reference's replies."""
+    solved = []
+    for call, reply in zip(calls, _replies(question, calls, ())):
+        if not isinstance(reply, Failed):
+            solved.append(replace(call, right=reply.value))
+        elif reply.error and reply.error.type in ("ValueError", "TypeError"):
+            solved.append(replace(call, raises=reply.error.type))
+        else:
+            raise Broken(f"{question}: {call.probe} with {call.inputs}: {reply.message}")
+    return solved
+
+
+def _wrong(question, calls, changes):
+    """For each call what the reference with a known mistake replies: the sketch of each part."""
+    try:
+        replies = _replies(question, calls, changes)
+    except Failed:  # it hangs, or needs too much memory
+        return [{}] * len(calls)
+    found = []
+    for reply in replies:
+        if not isinstance(reply, Failed):
+            found.append(_sketches(reply.value))
+        elif reply.error:
+            raised = f"{reply.error.type}: {reply.error.text}"
+            found.append({"raised": Sketch.of(raised)})
+        else:
+            found.append({})
+    return found

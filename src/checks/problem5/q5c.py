@@ -1,0 +1,103 @@
+"""Question 5c, basic: attention in NumPy: the formula, masks, and each rule for rare cases."""
+
+from dataclasses import replace
+
+from autograder import WrongAnswer, check, probe
+from checks.problem5.numpy_alone import numpy_alone
+from checks.support.asked import Asked, Close, Same
+
+
+@probe(uses=(numpy_alone,))
+def attend(Q, K, V, mask):
+    """Run attention: its output, NumPy's warnings, and which inputs it changed. torch is disabled
+    meanwhile.
+    """
+    import warnings
+
+    import numpy as np
+
+    from submission.problem5.numpy_attention import attention
+
+    given = {"Q": Q, "K": K, "V": V} | ({} if mask is None else {"mask": mask})
+    before = {name: value.copy() for name, value in given.items()}
+    with warnings.catch_warnings(record=True) as caught, numpy_alone():
+        warnings.simplefilter("always")
+        output = attention(**given)
+    # Apple's BLAS sets floating-point flags for no reason, and NumPy warns about them.
+    texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
+    return {
+        "output": output,
+        "warnings": [text for text in texts if "in matmul" not in text][:3],
+        "changed": [name for name in given if not np.array_equal(given[name], before[name])],
+    }
+
+
+ATTENTION = Asked(
+    attend,
+    call="attention({Q}, {K}, {V}, {mask})",
+    reply={
+        "output": Close(dtypes=("float64",)),
+        "warnings": Same("{call} is right, but there should be no warning. NumPy warned: {got}."),
+    },
+)
+FORMATS = replace(
+    ATTENTION,
+    reply={
+        # if dtypes are mixed, a part may be computed in float32
+        "output": Close(tolerance={"float32": 1e-5, "float64": 1e-5}),
+        "changed": Same(
+            "attention changes its inputs: {got} were modified. Make new arrays, with Q = Q / 2 "
+            "and not Q /= 2."
+        ),
+    },
+)
+
+
+@check("5c-0-basic", "5c-1-basic", "5c-6-basic", "5c-7-basic", "5c-8-basic", "5c-10-basic")
+def test_attention(student, calls):
+    """The output, or the exception that is raised."""
+    ATTENTION.require(student, calls)
+
+
+@check("5c-9-basic")
+def test_formats(student, calls):
+    """The output's dtype as well, and inputs left unchanged."""
+    FORMATS.require(student, calls)
+
+
+@probe
+def count_steps(Q, K, V):
+    """Run attention: its output, and how many lines of Python ran in it, whatever their file."""
+    import sys
+
+    from submission.problem5 import numpy_attention
+
+    steps = 0
+
+    def trace(frame, event, argument):
+        nonlocal steps
+        steps += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        output = numpy_attention.attention(Q, K, V)
+    finally:
+        sys.settrace(before)
+    return {"output": output, "steps": steps}
+
+
+STEPS = Asked(count_steps, "attention({Q}, {K}, {V})", {"output": Close()})
+
+
+@check("5c-11-basic")
+def test_loops(student, calls):
+    """Nothing runs more often with twice as many sequences, queries or keys."""
+    first, *others = (reply["steps"].number() for reply in STEPS.require(student, calls))
+    for steps, what in zip(others, ("sequences", "queries", "keys")):
+        if steps > first + 4:  # each length is at least 5
+            raise WrongAnswer(
+                f"attention runs {first} lines of Python, and {steps} for twice as many {what}: it "
+                "loops over them. Use @ and NumPy's axes instead."
+            )

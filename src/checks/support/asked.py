@@ -1,0 +1,211 @@
+"""A verdict by the reference alone.
+
+A check sends calls to a probe and compares the replies with those of the reference, key by key.
+Type, shape, dtype, keys, and which exception is raised all come from the reference's reply; a
+likely cause is a known mistake whose reply to the same call is the student's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder import (
+    Answer,
+    Failed,
+    NotImplementedYet,
+    Verdict,
+    WrongAnswer,
+    describe,
+    require_close,
+)
+from autograder.inside.wire import Array, Other
+from checks.support.rounds import Call, Sketch
+
+PRECISION = {"float32": 1e-5, "float64": 1e-10}
+
+
+@dataclass(frozen=True)
+class Close:
+    """Arrays or numbers within a tolerance, relative to the largest expected value, or to 1; also
+    lists and dicts of them.
+
+    Attributes:
+        name: of the value, for messages.
+        tolerance: by the dtype of what is expected; Python's floats are float64.
+        dtypes: accepted in place of the reference's.
+    """
+
+    name: str = "{call}"
+    tolerance: dict[str, float] = field(default_factory=PRECISION.copy)
+    dtypes: tuple[str, ...] = ()
+
+    def require(self, call: str, got, right) -> None:
+        """Compare two values of a reply; see `Asked`.
+
+        Raises:
+            WrongAnswer: they differ.
+        """
+        self._require(self.name.format(call=call), got, right)
+
+    def _require(self, name, got, right):
+        if got is None and right is not None:
+            raise NotImplementedYet(f"{name} is None. Is it filled in, and returned?")
+        if isinstance(right, float) and isinstance(got, Array) and got.data.size == 1:
+            got = got.data.astype(float).item()  # a tensor of one number counts as the number
+        if isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():
+            for key, value in right.items():
+                self._require(f"{name}[{key!r}]", got[key], value)
+        elif (
+            isinstance(right, (list, tuple)) and type(got) is type(right) and len(got) == len(right)
+        ):
+            for number, (value, wanted) in enumerate(zip(got, right)):
+                self._require(f"{name}[{number}]", value, wanted)
+        elif isinstance(right, float) and type(got) in (int, float):
+            self._compare(name, np.array(float(got)), np.array(right))
+        elif isinstance(right, Array) and isinstance(got, Array) and self._alike(got, right):
+            self._compare(name, got.data, right.data)
+        elif type(right) in (int, bool, str) and type(got) is type(right):
+            if got != right:
+                raise WrongAnswer(f"{name} should be {right!r}; it is {got!r}.")
+        elif not (right is None and got is None):
+            raise WrongAnswer(f"{name} should be {describe(right)}; it is {_shown(got)}.")
+
+    def _alike(self, got, right):
+        places = got.kind, got.device, got.data.shape
+        return places == (right.kind, right.device, right.data.shape) and (
+            got.dtype == right.dtype or got.dtype in self.dtypes
+        )
+
+    def _compare(self, name, got, right):
+        if right.dtype.kind not in "fc":
+            require_close(name, got, right, 0.0)
+            return
+        bad = ~np.isfinite(got) & np.isfinite(right)
+        if bad.any():
+            first = tuple(map(int, np.argwhere(bad)[0]))
+            raise WrongAnswer(
+                f"{name} has {bad.sum()} values that are NaN or infinite, the first at {first}."
+            )
+        require_close(name, got, right, self.tolerance[right.dtype.name])
+
+
+@dataclass(frozen=True)
+class Same:
+    """Equal to the reference's: names, flags, texts.
+
+    says: the message, in which {call}, {got} and {right} stand for what they say; lists are joined.
+    """
+
+    says: str = "{call} should give {right}; it gives {got}."
+
+    def require(self, call: str, got, right) -> None:
+        """Compare two values of a reply; see `Asked`.
+
+        Raises:
+            WrongAnswer: they differ.
+        """
+        if type(got) is not type(right) or got != right:
+            raise WrongAnswer(self.says.format(call=call, got=_joined(got), right=_joined(right)))
+
+
+def _joined(value):
+    """A value for a message; lists of texts as texts."""
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return ", ".join(value)[:500]
+    return value[:500] if isinstance(value, str) else _shown(value)
+
+
+def _shown(value):
+    return value.what if isinstance(value, Other) else describe(value)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A probe, and how its replies are compared with the reference's.
+
+    Attributes:
+        probe: takes a call's inputs; returns a dict. It does not catch what the student's code
+            raises: where the reference raises an exception, the student's code must, too.
+        call: how a student would write the call, with {names} of inputs, of which arrays show their
+            shapes; or a function of the inputs.
+        reply: the rule for each key of the reply, in the order in which they are judged.
+    """
+
+    probe: object
+    call: str | Callable[[dict], str]
+    reply: dict[str, object]
+
+    def require(self, student, calls: list[Call]) -> list[Answer]:
+        """Run the probe on each call and judge the replies.
+
+        Returns:
+            The replies that are no exceptions, for further checks.
+
+        Raises:
+            Failed: the first call that is wrong; names it, and the likely cause.
+        """
+        mine = [call for call in calls if call.probe == self.probe.name]
+        answers = []
+        for call, reply in zip(mine, student.each(self.probe, [call.inputs for call in mine])):
+            if isinstance(reply, Failed):
+                self._judge_exception(call, reply)
+            else:
+                self._judge(call, reply.value)
+                answers.append(reply)
+        return answers
+
+    def written(self, call: Call) -> str:
+        """The call as a student would write it, with shapes and dtypes for arrays."""
+        if callable(self.call):
+            return self.call(call.inputs) + call.remark
+        given = {name: _written(name, value) for name, value in call.inputs.items()}
+        # what is None was not given
+        words = self.call.format(**given).replace("(None, ", "(").replace(", None", "")
+        return words + call.remark
+
+    def _judge(self, call, reply):
+        written = self.written(call)
+        if call.raises:
+            value = reply.get("output", reply) if isinstance(reply, dict) else reply
+            cause = self._cause(call, "output", value)
+            raise WrongAnswer(
+                f"{written} should raise {call.raises}; it returned {_shown(value)}.{cause}"
+            )
+        if not isinstance(reply, dict):
+            raise WrongAnswer(f"{written} gave no reply.")
+        for key, rule in self.reply.items():
+            try:
+                rule.require(written, reply.get(key), call.right[key])
+            except WrongAnswer as wrong:
+                cause = self._cause(call, key, reply.get(key))
+                raise WrongAnswer(wrong.message + cause, compared=wrong.compared) from None
+
+    def _judge_exception(self, call, failed):
+        if failed.verdict is not Verdict.EXCEPTION or not failed.error:
+            raise failed
+        if call.raises in failed.error.kinds:
+            return
+        written = self.written(call)
+        cause = self._cause(call, "raised", f"{failed.error.type}: {failed.error.text}")
+        if call.raises:
+            raise WrongAnswer(
+                f"{written} should raise {call.raises}; it raised another error.\n"
+                f"{failed.message}{cause}"
+            )
+        raise Failed(failed.verdict, f"{failed.message}\nThe call was {written}.{cause}")
+
+    @staticmethod
+    def _cause(call, key, value):
+        got = Sketch.of(value)
+        for sentence, of, sketch in call.wrong:
+            if of == key and sketch.matches(got):
+                return f"\nLikely cause: {sentence}"
+        return ""
+
+
+def _written(name, value):
+    """An input in a call: arrays by name, shape and dtype."""
+    if isinstance(value, np.ndarray):
+        return f"{name} {value.shape} {value.dtype}"
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)

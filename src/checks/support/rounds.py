@@ -1,0 +1,223 @@
+"""Rounds: calls of a probe with the replies of the reference and of known mistakes.
+
+They are made beforehand by `python -m instructor cases`: a student's copy has a few of each basic
+check, and staff have others, which no student sees. A check draws one round.
+"""
+
+import functools
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from autograder.inside import wire
+from common.files import UserError
+
+MADE_FROM = "made-from"  # an entry that says what the rounds of staff were made from
+MOST = 100_000  # entries of a reply that tell a mistake
+RELEASED = Path(__file__).resolve().parents[1] / "cases"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a probe.
+
+    Attributes:
+        probe: its name.
+        inputs: its keyword arguments: numbers, strings, arrays, lists and dicts of them.
+        remark: on the inputs, for messages: ", where queries may attend to nothing".
+        right: the reference's reply, as it came (see wire.py); None if it raised an exception.
+        raises: the name of that exception.
+        wrong: (sentence, key of the reply, Sketch) of known mistakes, as far as they give another
+            reply.
+    """
+
+    probe: str
+    inputs: dict
+    remark: str = ""
+    right: object = None
+    raises: str | None = None
+    wrong: list[tuple[str, str, "Sketch"]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is kept of a known mistake's reply: enough to recognize it.
+
+    text: all that is not a number in an array: types, shapes, strings. numbers: of the arrays'
+    entries the norm, and weighted sums, float32.
+    """
+
+    text: str
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, value) -> "Sketch":
+        """The sketch of a decoded reply, or of a part of one."""
+        texts, entries = [], []
+        _collect(value, texts, entries)
+        entries = np.concatenate([np.zeros(0), *entries])[:MOST]
+        finite = np.isfinite(entries)
+        if not finite.all():
+            texts.append(f"{np.flatnonzero(~finite).tolist()} are not finite")
+        entries = np.where(finite, entries, 0)
+        numbers = np.array([np.sqrt((entries**2).sum()), *(_weights(entries.size) @ entries)])
+        return cls(" ".join(texts)[:2000], numbers.astype(np.float32))
+
+    def matches(self, other: "Sketch") -> bool:
+        """Whether two replies are the same, but for rounding."""
+        off = np.abs(self.numbers.astype(float) - other.numbers)
+        return self.text == other.text and bool((off <= 1e-5 * self.numbers[0] + 1e-9).all())
+
+
+def _collect(value, texts, entries):
+    """Sort the leaves of a reply into texts and flat arrays."""
+    if isinstance(value, wire.Array):
+        texts.append(wire.describe(value))
+        entries.append(np.real(value.data).ravel().astype(float))
+    elif isinstance(value, np.ndarray):  # of inputs
+        texts.append(f"{value.dtype} {value.shape}")
+        entries.append(value.ravel().astype(float))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            texts.append(f"{key}:")
+            _collect(item, texts, entries)
+    elif isinstance(value, (list, tuple)):
+        texts.append(f"{type(value).__name__} of {len(value)}")
+        for item in value:
+            _collect(item, texts, entries)
+    elif isinstance(value, float):
+        texts.append("float")
+        entries.append(np.array([value]))
+    else:
+        texts.append(repr(value))
+
+
+@functools.lru_cache(maxsize=64)
+def _weights(size):
+    """Random signs and sizes, the same for the same size: any change of an entry shows."""
+    return np.random.default_rng(size).uniform(-1, 1, (3, size)).round(3)
+
+
+def same_call(a: Call, b: Call) -> bool:
+    """Whether two calls have the same inputs and replies, but for rounding."""
+    if [(a.probe, a.remark, a.raises), [wrong[:2] for wrong in a.wrong]] != [
+        (b.probe, b.remark, b.raises),
+        [wrong[:2] for wrong in b.wrong],
+    ]:
+        return False
+    pairs = [(Sketch.of([a.inputs, a.right]), Sketch.of([b.inputs, b.right]))]
+    pairs += [(mine[2], other[2]) for mine, other in zip(a.wrong, b.wrong)]
+    return all(mine.matches(other) for mine, other in pairs)
+
+
+class Rounds:
+    """Rounds in the files of a folder, one for each question: a zip with an entry for each round.
+
+    Args:
+        folder: where they are.
+    """
+
+    def __init__(self, folder: Path = RELEASED):
+        self.folder = folder
+
+    def require(self, questions: Iterable[str]) -> None:
+        """Read the rounds of these questions, if they have any.
+
+        Raises:
+            UserError: a file is damaged.
+        """
+        for question in questions:
+            if (self.folder / f"{question}.zip").exists():
+                for id in self.counts(question):
+                    self.rounds(id)
+
+    def counts(self, question: str) -> dict[str, int]:
+        """How many rounds each of a question's checks has."""
+        with self._open(question) as file:
+            names = [name.split("/")[0] for name in file.namelist() if name != MADE_FROM]
+        return {id: names.count(id) for id in dict.fromkeys(names)}
+
+    def rounds(self, id: str) -> list[list[Call]]:
+        """All rounds of a check."""
+        return [self._read(id, n) for n in range(self.counts(id.split("-")[0])[id])]
+
+    def draw(self, id: str, rng: np.random.Generator) -> list[Call]:
+        """One round of a check, chosen by `rng`."""
+        return self._read(id, int(rng.integers(self.counts(id.split("-")[0])[id])))
+
+    def _read(self, id, number):
+        question = id.split("-")[0]
+        with self._open(question) as file:
+            try:
+                return unpack(file.read(f"{id}/{number}"))
+            except (LookupError, ValueError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+                raise self._damaged(question, error) from None
+
+    def _open(self, question):
+        try:
+            return zipfile.ZipFile(self.folder / f"{question}.zip")
+        except (OSError, zipfile.BadZipFile) as error:
+            raise self._damaged(question, error) from None
+
+    def _damaged(self, question, error):
+        advice = "Copy it from the release again."
+        if self.folder != RELEASED:
+            advice = "Remove it; it is made again."
+        return UserError(
+            f"The file {question}.zip in {self.folder}, which replies are compared with, is "
+            f"damaged or missing ({type(error).__name__}: {error}). {advice}"
+        )
+
+
+def pack(calls: list[Call]) -> bytes:
+    """A round as the content of its entry."""
+    texts = {}
+
+    def number(text):
+        return texts.setdefault(text, len(texts))
+
+    numbers = [sketch.numbers for call in calls for _, _, sketch in call.wrong]
+    content = [
+        {
+            "probe": call.probe,
+            "inputs": call.inputs,
+            "remark": call.remark,
+            "right": call.right,
+            "raises": call.raises,
+            "wrong": [[number(cause), key, number(s.text)] for cause, key, s in call.wrong],
+        }
+        for call in calls
+    ]
+    numbers = np.array(numbers, np.float32).reshape(-1, 4)
+    content = {"calls": content, "numbers": numbers, "texts": list(texts)}
+    return wire.encode(content, limit=32 << 20)
+
+
+def unpack(content: bytes) -> list[Call]:
+    """Undo `pack`."""
+    content = wire.decode(content)
+    texts, numbers = content["texts"], iter(content["numbers"].data)
+    calls = []
+    for call in content["calls"]:
+        inputs = _plain(call["inputs"])
+        wrong = [
+            (texts[cause], key, Sketch(texts[text], next(numbers)))
+            for cause, key, text in call["wrong"]
+        ]
+        calls.append(Call(**{**call, "inputs": inputs, "wrong": wrong}))
+    return calls
+
+
+def _plain(value):
+    """Inputs as they were drawn: NumPy arrays instead of what stands for them."""
+    if isinstance(value, wire.Array):
+        return value.data
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_plain, value))
+    return value

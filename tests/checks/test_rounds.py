@@ -1,0 +1,254 @@
+"""Rounds: the same code gives the same bytes; what a student's copy compares with; staff's own; and
+what the reference itself is held to.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import proof
+from proof import MANIFEST, grade_folder
+
+from autograder import Failed, NotImplementedYet, WrongAnswer, probe
+from autograder.inside import wire
+from checks.support.asked import Asked, Close, Same
+from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, same_call, unpack
+from common.files import UserError
+from hostile.attacks.lookup import LOOK_UP
+from instructor.checks.drawing import all_draws, draw_round
+from instructor.checks.solving import all_questions
+from instructor.mistakes.patches import Fill, make
+from instructor.release import cases
+
+IDS = sorted(all_draws())
+BASIC = [id for id in IDS if id.endswith("basic")]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The files that `python -m instructor cases` would write."""
+    folder = tmp_path_factory.mktemp("rounds")
+    cases.write_released(folder)
+    return folder
+
+
+@pytest.mark.full
+@pytest.mark.longest
+def test_the_released_files_are_up_to_date(written, tmp_path):
+    assert cases.find_differences(written) == {}
+    assert sum(path.stat().st_size for path in written.iterdir()) < cases.LIMIT
+    for path in written.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    content = (tmp_path / "5c.zip").read_bytes()
+    (tmp_path / "5c.zip").write_bytes(content[:2000] + b"?" + content[2001:])
+    (tmp_path / "9z.zip").write_bytes(b"")
+    found = cases.find_differences(written, tmp_path)
+    assert found == {"5c.zip": "differs", "9z.zip": "is no longer made"}
+
+
+def test_every_basic_check_has_rounds_and_a_seed_has_a_choice():
+    assert {path.stem for path in RELEASED.glob("*.zip")} == {*all_questions()}
+    for id in BASIC:
+        rounds = Rounds().rounds(id)
+        assert len(rounds) >= cases.PLAN.rounds and sum(map(len, rounds)) >= cases.PLAN.calls, id
+        assert MANIFEST.checks[id].kind == "basic"
+
+
+def test_nothing_of_a_hidden_check_is_released():
+    for question in all_questions():
+        assert all(id.endswith("basic") for id in Rounds().counts(question))
+
+
+@pytest.mark.parametrize("id", BASIC)
+def test_staff_have_other_inputs(id):
+    """Of a hundred rounds, hardly any consists of calls that students have."""
+    kept = [Sketch.of(call.inputs) for calls in Rounds().rounds(id) for call in calls]
+    known = 0
+    for number in range(100):
+        sketches = [Sketch.of(call.inputs) for call in draw_round(id, number, seed=2**40)]
+        known += all(any(other.matches(mine) for other in kept) for mine in sketches)
+    assert known <= 1
+
+
+UNSCALED = """scores = Q @ np.swapaxes(K, -1, -2)
+weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+return weights / weights.sum(axis=-1, keepdims=True) @ V"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        # the hostile submission that looks replies up works
+        (LOOK_UP, ""),
+        ((Fill("attention", UNSCALED),), "Likely cause: The scores are not scaled"),
+    ],
+    ids=["looked up", "not scaled"],
+)
+def test_a_students_copy_grades_with_released_rounds(
+    tmp_path, process, monkeypatch, changes, cause
+):
+    monkeypatch.setattr(proof, "rounds", Rounds)
+    report = grade_folder(process, make(changes, tmp_path / "submission"), ["5c-0-basic"])
+    assert report.passed == (cause == "")
+    assert cause in report.outcomes["5c-0-basic"].message
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(path.read_bytes()[:2000]),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"5c-0", b"5c-9", 1)),
+        lambda path: path.write_bytes(b""),
+    ],
+    ids=["missing", "ends early", "another name", "empty"],
+)
+def test_damaged_rounds_are_told(tmp_path, damage):
+    path = tmp_path / "5c.zip"
+    path.write_bytes((RELEASED / "5c.zip").read_bytes())
+    damage(path)
+    with pytest.raises(UserError, match="5c.zip in .* is damaged or missing"):
+        Rounds(tmp_path).rounds("5c-0-basic")
+
+
+def test_what_is_packed_is_read_again():
+    rng = np.random.default_rng()
+    tensor = wire.Array(np.float32([[1, 2, 3]]), "tensor", "bfloat16")
+    inputs = {"x": rng.standard_normal((3, 1, 4)), "sizes": (3, 5), "more": [None, "ü", {"a": 2.5}]}
+    wrong = [("It is twice as much.", "y", Sketch.of([2.0, tensor]))]
+    calls = [
+        Call("f", inputs, ", a remark", {"y": [1.0, tensor]}, None, wrong),
+        Call("f", inputs, raises="ValueError"),
+    ]
+    again = unpack(pack(calls))
+    assert all(map(same_call, calls, again))
+    assert again[0].inputs["x"].dtype == float and again[1].raises == "ValueError"
+    assert again[0].right["y"][1].dtype == "bfloat16"
+    assert not same_call(again[0], replace(again[0], inputs={**inputs, "sizes": (3, 6)}))
+
+
+# The verdict, with replies that no submission needs to give.
+
+
+@probe
+def toy(x):
+    """Return a reply of a float array and a text."""
+    return {"y": x, "text": ""}
+
+
+TOY = Asked(toy, "toy({x})", {"y": Close(), "text": Same("{call} says {got}, not {right}.")})
+
+
+class Replies:
+    """Stands for a student: gives these replies."""
+
+    def __init__(self, *replies):
+        self.replies = replies
+
+    def each(self, probe, calls):
+        assert len(calls) == len(self.replies)
+        return [r if isinstance(r, Failed) else wire_answer(r) for r in self.replies]
+
+
+def wire_answer(value):
+    """A value as it arrives from the student's process."""
+    from autograder import Answer
+
+    return Answer(wire.decode(wire.encode(value, 1 << 20)), "the result")
+
+
+def judge(right, got, wrong=()):
+    """Judge a reply to toy(x); returns the message of what is wrong, or None."""
+    right = wire_answer(right).value
+    call = Call("toy", {"x": np.zeros((2, 3))}, right=right, wrong=list(wrong))
+    try:
+        TOY.require(Replies(got), [call])
+    except Failed as failed:
+        return type(failed), failed.message
+    return None
+
+
+X = np.array([[1.0, 2.0, 3.0], [0.0, -4.0, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("got", "says"),
+    [
+        ({"y": X + 3e-10, "text": ""}, None),  # 1e-10, relative to 4
+        ({"y": X + 5e-10, "text": ""}, "off by up to 5e-10"),
+        ({"y": X.T, "text": ""}, "should be a float64 NumPy array of shape (2, 3)"),
+        ({"y": X.astype("float32"), "text": ""}, "it is a float32 NumPy array"),
+        ({"y": X * np.nan, "text": ""}, "6 values that are NaN or infinite, the first at (0, 0)"),
+        ({"y": X.tolist(), "text": ""}, "it is a list of 2"),
+        ({"y": X, "text": "b"}, "toy(x (2, 3) float64) says b, not"),
+        ({"y": X, "text": X}, "toy(x (2, 3) float64) says a float64 NumPy array"),
+        ({"y": X}, "says None"),
+        (X, "gave no reply"),
+        ({"y": {}, "text": ""}, "it is a dict of 0"),
+    ],
+)
+def test_a_reply_is_right_or_says_why_not(got, says):
+    found = judge({"y": X, "text": ""}, got)
+    assert (found is None) == (says is None)
+    assert says is None or (found[0] is WrongAnswer and says in found[1])
+
+
+def test_none_is_not_implemented():
+    assert judge({"y": X, "text": ""}, {"y": None, "text": ""})[0] is NotImplementedYet
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"y": [X, {"a": X}], "text": ""},
+        {"y": 1.5, "text": ""},
+        {"y": 3, "text": ""},
+        {"y": np.arange(3), "text": ""},
+        {"y": X > 0, "text": ""},
+    ],
+    ids=["nested", "a float", "an int", "ints", "flags"],
+)
+def test_replies_of_other_types(right):
+    assert judge(right, right) is None
+    assert judge(right, {"y": X.sum(axis=1), "text": ""})[0] is WrongAnswer
+    assert judge(right, {"y": "1", "text": ""})[0] is WrongAnswer
+
+
+def test_the_likely_cause_is_a_mistake_with_the_same_reply():
+    wrong = [
+        ("It is doubled.", "y", Sketch.of(wire_answer(2 * X).value)),
+        ("It is turned.", "y", Sketch.of(wire_answer(X.T).value)),
+        ("It speaks.", "text", Sketch.of("hello")),
+    ]
+    right = {"y": X, "text": ""}
+    for got, cause in [
+        ({"y": 2 * X + 1e-9, "text": "x"}, "It is doubled."),
+        ({"y": X.T, "text": ""}, "It is turned."),
+        ({"y": X, "text": "hello"}, "It speaks."),
+    ]:
+        assert judge(right, got, wrong)[1].endswith(f"\nLikely cause: {cause}")
+    assert "Likely cause" not in judge(right, {"y": 3 * X, "text": ""}, wrong)[1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 5000])
+def test_a_sketch_sees_any_change(size):
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal(size)
+    y = x.copy()
+    y[rng.integers(size)] += 0.01 * np.linalg.norm(x)
+    same, other, turned = (Sketch.of(wire_answer(z).value) for z in (x + 1e-8, y, x[::-1].copy()))
+    mine = Sketch.of(wire_answer(x).value)
+    assert mine.matches(same) and not mine.matches(other)
+    assert size == 1 or not mine.matches(turned)
+
+
+def in_float64(value):
+    """Inputs with float64 wherever they have float32."""
+    if isinstance(value, np.ndarray) and value.dtype == np.float32:
+        return value.astype(float)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(in_float64, value))
+    if isinstance(value, dict):
+        return {key: in_float64(item) for key, item in value.items()}
+    return "float64" if value == "float32" and isinstance(value, str) else value
