@@ -26,6 +26,7 @@ from instructor.mistakes import all_mistakes
 from instructor.mistakes.patches import make
 
 LIMITS = Check("", "", "basic", "", 0, seconds=120, memory=4096, partial=False, artifacts=())
+PATIENCE = 10  # seconds for a mistake: there are some whose fault is that they take long
 # What replies depend on, besides the question's own files and the solution.
 SHARED = ("src/checks/support/*.py", "instructor/checks/*.py", "instructor/mistakes/patches.py")
 DATE = (1980, 1, 1, 0, 0, 0)  # of every entry, so that the same rounds are the same bytes
@@ -126,18 +127,19 @@ def mistakes_of(question: str) -> list:
 def _solve(question, rounds, mistakes, pool, progress):
     """The rounds of a question with their replies."""
     flat = [(id, call) for id, listed in rounds.items() for calls in listed for call in calls]
-    # a student reads nothing of a hidden check but its title
-    basic = [number for number, (id, _) in enumerate(flat) if id.endswith("basic")]
     asked = [call for _, call in flat]
     right = pool.submit(_right, question, asked)
-    wrong = [
-        pool.submit(_wrong, question, [asked[number] for number in basic], mistake.changes)
-        for mistake in mistakes
-    ]
+    wrong = []
+    for mistake in mistakes:
+        # a student reads nothing of a hidden check but its title
+        ids = [id for id in mistake.caught_by if id.endswith("basic")]
+        numbers = [number for number, (id, _) in enumerate(flat) if id in ids]
+        calls = [asked[number] for number in numbers]
+        wrong.append((numbers, pool.submit(_wrong, question, calls, mistake.changes)))
     solved = right.result()
     progress.update()
-    for mistake, replies in zip(mistakes, wrong):
-        for number, sketches in zip(basic, replies.result()):
+    for mistake, (numbers, replies) in zip(mistakes, wrong):
+        for number, sketches in zip(numbers, replies.result()):
             _add(solved[number], mistake.why, sketches)
         progress.update()
     remaining = iter(solved)
@@ -171,7 +173,7 @@ def _start():
     _PROCESS = StudentProcess(choose(), modules_for(), (Path(_FOLDER.name),))
 
 
-def _replies(question, calls, changes):
+def _replies(question, calls, changes, seconds):
     """What the reference with some changes replies to each call."""
     probes = {draw.asked.probe for draws in all_draws().values() for draw in draws}
     names = {call.probe for call in calls}
@@ -182,7 +184,9 @@ def _replies(question, calls, changes):
         submission, _ = stage(make(changes, folder / "made"), folder)
         for probe in (probe for probe in probes if probe.name in names):
             mine = [number for number, call in enumerate(calls) if call.probe == probe.name]
-            student = Student(_PROCESS, submission, replace(LIMITS, id=question), seed=0)
+            student = Student(
+                _PROCESS, submission, replace(LIMITS, id=question, seconds=seconds), seed=0
+            )
             found = student.each(probe, [calls[number].inputs for number in mine])
             for number, reply in zip(mine, found):
                 replies[number] = reply
@@ -192,7 +196,7 @@ def _replies(question, calls, changes):
 def _right(question, calls):
     """The calls with the reference's replies."""
     solved = []
-    for call, reply in zip(calls, _replies(question, calls, ())):
+    for call, reply in zip(calls, _replies(question, calls, (), LIMITS.seconds)):
         if not isinstance(reply, Failed):
             solved.append(replace(call, right=reply.value))
         elif reply.error and reply.error.type in ("ValueError", "TypeError"):
@@ -205,7 +209,7 @@ def _right(question, calls):
 def _wrong(question, calls, changes):
     """For each call what the reference with a known mistake replies: the sketch of each part."""
     try:
-        replies = _replies(question, calls, changes)
+        replies = _replies(question, calls, changes, PATIENCE)
     except Failed:  # it hangs, or needs too much memory
         return [{}] * len(calls)
     found = []

@@ -1,5 +1,5 @@
 """Wrong scaling experiments (question 5b)."""
-from instructor.mistakes.patches import Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 SMALL, SIZES, EDGES = "5b-1-basic", "5b-2-hidden", "5b-3-basic"
 
@@ -32,8 +32,6 @@ MISTAKES = [
          scaling(variance="scores.var(ddof=min(1, scores.size - 1))"), (SMALL,)),
     slip("scaling-deviation", "The standard deviation is taken for the variance.",
          scaling(variance="scores.std()"), (SMALL, SIZES)),
-    slip("scaling-variance-of-rows", "The variance of each query's scores is averaged.",
-         scaling(variance="scores.var(axis=1).mean()"), (SMALL, SIZES)),
     slip("scaling-bits", "The entropy is in bits.",
          scaling(entropy="-(p * np.log2(np.where(p > 0, p, 1))).sum(axis=1).mean()"),
          (SMALL, SIZES)),
@@ -43,8 +41,6 @@ MISTAKES = [
          scaling(entropy="-(p * np.log(np.where(p > 0, p, 1))).mean()"), (SMALL, SIZES)),
     edge("scaling-zero-log-zero", "0 ln 0 becomes NaN.",
          scaling(entropy="-(p * np.log(p)).sum(axis=1).mean()"), (EDGES,)),
-    edge("scaling-nansum", "0 ln 0 is left out by nansum, with warnings.",
-         scaling(entropy="-np.nansum(p * np.log(p), axis=1).mean()"), (EDGES,)),
     slip("scaling-log-epsilon",
          "A small number is added inside the logarithm, too large for what it is to mend.",
          scaling(entropy="-(p * np.log(p + 1e-3)).sum(axis=1).mean()"), (SMALL, SIZES)),
@@ -52,8 +48,6 @@ MISTAKES = [
          scaling(saturation="(p.max(axis=1) > 0.5).mean()"), (SMALL, SIZES)),
     slip("scaling-count", "The saturated queries are counted.",
          scaling(saturation="(p.max(axis=1) > 0.9).sum()"), (SMALL, SIZES)),
-    slip("scaling-percent", "Saturation is a percentage.",
-         scaling(saturation="100 * (p.max(axis=1) > 0.9).mean()"), (SMALL, SIZES)),
     misconception("scaling-share-of-weights", "Saturation is the share of all weights.",
           scaling(saturation="(p > 0.9).mean()"), (SMALL, SIZES)),
     slip("scaling-mean-norm", "The gradient norm is averaged.",
@@ -64,9 +58,6 @@ MISTAKES = [
          scaling(norm="np.median((J ** 2).sum(axis=(1, 2)))"), (SMALL, SIZES)),
     misconception("scaling-diagonal", "The Jacobian is taken for diagonal.",
           scaling(jacobians="(p - p ** 2)[:, :, None] * np.eye(n_key)"), (SMALL, SIZES)),
-    misconception("scaling-jacobian-plus", "The outer product is added.",
-          scaling(jacobians="p[:, :, None] * np.eye(n_key) + p[:, :, None] * p[:, None, :]"),
-          (SMALL, SIZES)),
     slip("scaling-short-formula", "The formula of the norm that subtracts nearly equal numbers, "
                                   "whose root is NaN now and then.",
          scaling(norm="np.median(np.sqrt((p ** 2).sum(1) - 2 * (p ** 3).sum(1) + (p ** 2).sum(1) "
@@ -78,12 +69,6 @@ MISTAKES = [
          scaling(generator="np.random.default_rng(0)"), (SMALL, SIZES)),
     slip("scaling-old-generator", "The numbers come from np.random.RandomState.",
          scaling(generator="np.random.RandomState(seed)"), (SMALL, SIZES)),
-    misconception("scaling-uniform", "The numbers are even ones from 0 to 1.",
-          scaling(draw="q = rng.random((n_query, d_k))\nk = rng.random((n_key, d_k))"),
-          (SMALL, SIZES)),
-    misconception("scaling-two-draws", "The scaled scores are those of another draw.",
-          scaling(draw="", scores="rng.standard_normal((n_query, d_k)) @ "
-                                  "rng.standard_normal((n_key, d_k)).T / divisor"), (SMALL, SIZES)),
     misconception("scaling-d-k",
           "The scores are divided by d_k.", scaling(divisor="d_k"), (SMALL, SIZES)),
     slip("scaling-swapped", "Unscaled and scaled are swapped.",
@@ -92,27 +77,16 @@ MISTAKES = [
           scaling(top="scores.max(axis=0, keepdims=True)", axis="0"), (SMALL, SIZES)),
     edge("scaling-no-maximum", "The exponential overflows for large d_k.", scaling(top="0"),
          (EDGES,)),
-    slip("scaling-float32", "The scores are float32, and a factor is not quite 1.",
-         scaling(scores="(q.astype(np.float32) @ k.astype(np.float32).T / "
-                        "divisor).astype(np.float32) * np.float32(1.001)"), (SMALL, SIZES)),
     slip("scaling-float32-alone",
          "All is float32, which shows where the largest weights are nearly 1.",
          scaling(scores="q.astype(np.float32) @ k.astype(np.float32).T / divisor"), (EDGES,)),
-    edge("scaling-small-epsilon",
-         "A small number inside the logarithm shows where the entropy is nearly 0.",
-         scaling(entropy="-(p * np.log(p + 1e-8)).sum(axis=1).mean()"), (EDGES,)),
     edge("scaling-root-epsilon",
          "A small number under the root: a seventh of the norm at d_k = 4096.",
          scaling(norm="np.median(np.sqrt((J ** 2).sum(axis=(1, 2)) + 1.5e-13))"), (EDGES,)),
     slip("scaling-other-names", "The gradient norm is called gradient.",
          scaling(keys='"variance", "entropy", "saturation", "gradient"'), (SMALL, SIZES)),
-    slip("scaling-strings", "The numbers are formatted strings.",
-         scaling(number="'{:.3f}'.format"), (SMALL, SIZES)),
     slip("scaling-rounded", "The numbers are rounded to two digits.",
          scaling(number="(lambda x: round(float(x), 2))"), (SMALL, SIZES)),
-    slip("scaling-defaults-only", "n_query and n_key are not used.",
-         scaling(draw="n_query, n_key = 512, 64\nq, k = (rng.standard_normal((n, d_k)) for n in "
-                      "(n_query, n_key))"), (SMALL, SIZES)),
     misconception("scaling-torch", "torch does the work.", scaling(
         draw="import torch\nq, k = (torch.Tensor(rng.standard_normal((n, d_k)).tolist()).double() "
              "for n in (n_query, n_key))",
@@ -129,4 +103,23 @@ MISTAKES = [
                 J[n, i, j] = (i == j) * p[n, i] - p[n, i] * p[n, j]''',
                  norm='''np.median([np.sqrt(sum(np.square(J[n, i, j]) for i in range(n_key) for j in range(n_key)))
                                              for n in range(n_query)])'''), (SIZES, EDGES)),
+    slip("scaling-entropy-median", "The median of the entropies is taken; it should be their mean.",
+         scaling(entropy="np.median(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1))"),
+         (SMALL, SIZES)),
+    misconception("scaling-largest-weights",
+                  "The largest weights are averaged; count those above 0.9.",
+                  scaling(saturation="p.max(axis=1).mean()"), (SMALL, SIZES)),
+    slip("scaling-one-seed-twice",
+         "Queries and keys come from two generators with the same seed; use one for both.",
+         scaling(draw="q = rng.standard_normal((n_query, d_k))\n"
+                      "k = np.random.default_rng(seed).standard_normal((n_key, d_k))"),
+         (SMALL, SIZES)),
+    slip("scaling-drawn-transposed",
+         "Queries and keys are drawn as (d_k, n) and transposed; draw them as (n, d_k).",
+         scaling(draw="q = rng.standard_normal((d_k, n_query)).T\n"
+                      "k = rng.standard_normal((d_k, n_key)).T"), (SMALL, SIZES)),
+    slip("scaling-kept", "The result of the first call is kept for all seeds.",
+         (Edit("numpy_attention.py", "    result = {}\n",
+               "    result = scaling_experiment.__dict__.setdefault(str((d_k, n_query, n_key)), {})\n"
+               "    if result:\n        return result\n"),), (SMALL, SIZES)),
 ]
