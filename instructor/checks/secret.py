@@ -16,7 +16,8 @@ from common.files import UserError, write_text
 from instructor import ROOT
 
 ROUNDS = int(os.environ.get("STAFF_ROUNDS", "30"))  # of each check; tests make fewer
-FOLDER = ROOT / "instructor" / ("rounds" if ROUNDS == 30 else f"rounds-{ROUNDS}")
+PACKED = ROOT / "instructor" / "rounds"  # also in the upload autograder
+FOLDER = PACKED if ROUNDS == 30 else PACKED.with_name(f"rounds-{ROUNDS}")
 SEED = FOLDER / "seed.txt"
 
 
@@ -31,7 +32,7 @@ def staff_rounds(questions: Iterable[str], seed: int | None = None) -> Rounds:
         UserError: the folder cannot be written.
     """
     if not (ROOT / "instructor" / "mistakes").is_dir():  # an upload autograder: they came with it
-        return Rounds(FOLDER)
+        return Rounds(PACKED)
     from instructor.checks.solving import Plan, all_questions, made_from, save, solve
 
     if seed is None and not SEED.is_file():

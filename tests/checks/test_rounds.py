@@ -2,7 +2,9 @@
 what the reference itself is held to.
 """
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +12,13 @@ import pytest
 import proof
 from proof import MANIFEST, grade_folder
 
-from autograder import Failed, NotImplementedYet, WrongAnswer, probe
+from autograder import Answer, Failed, NotImplementedYet, Student, WrongAnswer, probe, require_close
 from autograder.inside import wire
 from checks.support.asked import Asked, Close, Same
 from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, same_call, unpack
+from checks.support.staging import stage
 from common.files import UserError
+from conftest import SOLUTION
 from hostile.attacks.lookup import LOOK_UP
 from instructor.checks.drawing import all_draws, draw_round
 from instructor.checks.solving import all_questions
@@ -151,8 +155,6 @@ class Replies:
 
 def wire_answer(value):
     """A value as it arrives from the student's process."""
-    from autograder import Answer
-
     return Answer(wire.decode(wire.encode(value, 1 << 20)), "the result")
 
 
@@ -241,6 +243,13 @@ def test_a_sketch_sees_any_change(size):
     assert size == 1 or not mine.matches(turned)
 
 
+@pytest.fixture(scope="module")
+def staged_reference():
+    """The reference, staged where every student's process may read it."""
+    with tempfile.TemporaryDirectory(dir=proof.STAGED.name) as folder:
+        yield stage(SOLUTION, Path(folder))[0]
+
+
 def in_float64(value):
     """Inputs with float64 wherever they have float32."""
     if isinstance(value, np.ndarray) and value.dtype == np.float32:
@@ -249,4 +258,39 @@ def in_float64(value):
         return type(value)(map(in_float64, value))
     if isinstance(value, dict):
         return {key: in_float64(item) for key, item in value.items()}
-    return "float64" if value == "float32" and isinstance(value, str) else value
+    return "float64" if isinstance(value, str) and value == "float32" else value
+
+
+def arrays(value):
+    """The arrays and floats in a reply, in order."""
+    if isinstance(value, wire.Array):
+        return [value.data]
+    if isinstance(value, float):
+        return [np.array(value)]
+    items = value.values() if isinstance(value, dict) else value
+    return [found for item in items for found in arrays(item)] if type(value) in NESTED else []
+
+
+NESTED = (dict, list, tuple)
+
+
+@pytest.mark.parametrize("id", BASIC)
+def test_the_reference_is_exact_in_float32(process, staged_reference, id):
+    """What it computes in float32 differs from float64 by a tenth of the tolerance at most."""
+    for draw in all_draws()[id]:
+        calls = [call for calls in Rounds().rounds(id) for call in calls if not call.raises]
+        calls = [call for call in calls if call.probe == draw.asked.probe.name]
+        doubled = [in_float64(call.inputs) for call in calls]
+        pairs = [
+            (call, inputs)
+            for call, inputs in zip(calls, doubled)
+            if str(inputs) != str(call.inputs)
+        ]
+        student = Student(process, staged_reference, MANIFEST.checks[id], seed=0)
+        replies = student.each(draw.asked.probe, [inputs for _, inputs in pairs]) if pairs else []
+        for (call, _), reply in zip(pairs, replies):
+            for key, rule in draw.asked.reply.items():
+                if isinstance(rule, Close):
+                    allowed = rule.tolerance["float32"] / 10
+                    for rounded, exact in zip(arrays(call.right[key]), arrays(reply.value[key])):
+                        require_close(key, rounded, exact, allowed)

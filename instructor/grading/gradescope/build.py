@@ -12,6 +12,8 @@ from pathlib import Path
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from common.files import UserError, read_text, writing
 from instructor import ROOT
+from instructor.checks.secret import PACKED, staff_rounds
+from instructor.checks.solving import all_questions
 from instructor.course import read_course
 from instructor.release.build import tracked_files
 from instructor.release.starter import starter_tree
@@ -71,6 +73,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         {name: (HERE / name).read_bytes() for name in EXECUTABLE}
         | sources(args.allow_weak_isolation)
         | _worlds(args.preset, args.data, args.gold)
+        | _rounds()
     )
     content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -118,6 +121,13 @@ def sources(weak: bool) -> dict[str, bytes]:
         if name != "instructor/grading/gradescope/build.py"
         and not (weak and name.startswith("instructor/solution/"))
     }
+
+
+def _rounds():
+    """Staff's rounds, which are not in git; made if necessary."""
+    folder = staff_rounds(all_questions()).folder
+    place = PACKED.relative_to(ROOT).as_posix()
+    return {f"{place}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.zip"))}
 
 
 def _worlds(preset, data, gold):
