@@ -17,7 +17,7 @@ def answers(*lines, before=""):
 
 
 RIGHT = answers(DOUBLE)
-MISTAKES = answers(DOUBLE.replace("2 *", "3 *"))
+WRONG = answers(DOUBLE.replace("2 *", "3 *"))
 
 
 def grade_toy(process, folder, source, *ids, seed=1, hidden=True, seconds=None, checks=(), **more):

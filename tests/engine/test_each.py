@@ -1,0 +1,85 @@
+"""Several calls in one process: each gets its own answer or exception."""
+
+from dataclasses import replace
+
+import pytest
+from toy_course import MANIFEST, answers
+
+from autograder import (
+    Answer,
+    Failed,
+    SameProcess,
+    Student,
+    StudentProcess,
+    Submission,
+    Verdict,
+    probe,
+)
+from autograder.isolation import choose
+from autograder.judge import Verdicts
+
+COUNTS = answers(
+    "global calls",
+    "calls += 1",
+    "if x == 1: raise ValueError('one')",
+    "if x == 2: raise NotImplementedError('2: answer')",
+    "if x == 3: exit(3)",
+    "return calls, x",
+    before="calls = 0",
+)
+
+
+@probe
+def call(argument):
+    """Answer one argument."""
+    from toy import answer
+
+    return answer(argument)
+
+
+@pytest.fixture(params=[True, False], ids=["its own process", "the same process"])
+def student(request, tmp_path):
+    """A function that returns a Student for a toy.py, in a student's process or in this one."""
+    tmp_path.chmod(0o755)
+
+    def of(source, seconds=20):
+        (tmp_path / "toy.py").write_text(source, encoding="utf-8")
+        limits = replace(MANIFEST.checks["9a-0-basic"], seconds=seconds)
+        return Student(process, Submission((tmp_path,), tmp_path, "toy"), limits, seed=1)
+
+    with StudentProcess(choose(), (), (tmp_path,)) if request.param else SameProcess() as process:
+        yield of
+
+
+def test_each_call_has_its_answer_or_its_exception(student):
+    replies = student(COUNTS).each(call, [{"argument": x} for x in (0, 1, 2, 3, 4)])
+    kinds = [reply.verdict if isinstance(reply, Failed) else Answer for reply in replies]
+    assert kinds == [Answer, Verdict.EXCEPTION, Verdict.NOT_IMPLEMENTED, Verdict.EXCEPTION, Answer]
+    assert replies[1].error.type == "ValueError" and replies[1].error.text == "one"
+    assert "toy.py, line 5: ValueError: one" in replies[1].message
+    # one process: the last call is the fifth
+    assert replies[0].value == (1, 0) and replies[4].value == (5, 4)
+
+
+def test_what_cannot_be_imported_fails_every_call(student):
+    replies = student("1 / 0").each(call, [{"argument": 0}, {"argument": 1}])
+    assert [reply.error.type for reply in replies] == ["ZeroDivisionError"] * 2
+
+
+@pytest.mark.parametrize("student", [True], indirect=True)
+def test_a_process_that_ends_answers_no_call(student):
+    with pytest.raises(Failed, match="ended before it could answer") as raised:
+        student(answers("__import__('os')._exit(0)")).each(call, [{"argument": 0}] * 2)
+    assert raised.value.verdict is Verdict.CRASHED
+    with pytest.raises(Failed, match="Its inputs: calls = .*'argument': 7") as raised:
+        student(answers("while True: pass"), seconds=1).each(call, [{"argument": 7}] * 2)
+    assert raised.value.verdict is Verdict.TIMEOUT
+
+
+def test_a_function_may_judge_several_checks(tmp_path):
+    lines = (
+        'from autograder import check\n@check("1a-0-basic", "1a-1-hidden")\ndef f(student): pass\n'
+    )
+    (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
+    verdicts = Verdicts([tmp_path], ["1a-1-hidden"])
+    assert verdicts.functions.keys() == {"1a-0-basic", "1a-1-hidden"} and not verdicts.errors
