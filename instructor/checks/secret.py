@@ -6,7 +6,6 @@ them; otherwise the first grading does, with a seed of its own.
 
 import os
 import secrets
-import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,7 +45,7 @@ def staff_rounds(questions: Iterable[str], seed: int | None = None) -> Rounds:
     origins = {name: made_from(name, plan) for name in all_questions() if name in {*questions}}
     missing = [name for name, origin in origins.items() if _origin(name) != origin]
     if missing:
-        bar = {"desc": "Rounds", "unit": "mistake", "file": sys.stderr, "leave": False}
+        bar = {"desc": "Rounds", "unit": "mistake", "leave": False, "disable": None}
         for question, rounds in solve(missing, plan, **bar):
             save(FOLDER / f"{question}.zip", rounds, origins[question])
     return Rounds(FOLDER)

@@ -71,7 +71,8 @@ def all_questions() -> list[str]:
 def made_from(question: str, plan: Plan) -> str:
     """A hash of what a question's rounds are made from."""
     files = {path for pattern in SHARED for path in ROOT.glob(pattern)}
-    files.update((ROOT / "instructor" / "solution").rglob("*.py"))
+    solution = ROOT / "instructor" / "solution"
+    files.update([*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")])
     for folder in ("src/checks", "instructor/checks", "instructor/mistakes"):
         paths = (ROOT / folder).rglob("*.py")
         files.update(p for p in paths if f"q{question}" in p.relative_to(ROOT).as_posix())

@@ -19,7 +19,7 @@ from autograder.intake import Limits
 from autograder.judge import Verdicts
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.support.regrade import places
-from checks.support.rounds import RELEASED
+from checks.support.rounds import Rounds
 from checks.support.session import CHECKS, Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
@@ -106,9 +106,9 @@ class Fingerprints:
                 question = next((match[1] for match in questions), "")
                 self._files.setdefault(question, []).append([name, digest])
         # staff's checks have rounds of their own
-        rounds = setting.rounds(manifest.questions).folder if staff else RELEASED
-        for name, digest in _digests(rounds, "*.*"):
-            self._files.setdefault(name.partition(".")[0], []).append([name, digest])
+        rounds = setting.rounds(manifest.questions) if staff else Rounds()
+        for path in sorted(rounds.folder.glob("*.zip")):
+            self._files.setdefault(path.stem, []).append(rounds.digest(path.stem))
         given = [_digests(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
         given.append(_digests(DECODER.parent, DECODER.name))
         if setting.reference:

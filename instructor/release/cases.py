@@ -17,7 +17,7 @@ LIMIT = 2_000_000  # bytes, all files together
 
 def write_released(folder: Path) -> None:
     """Write the released rounds of all questions into a folder."""
-    bar = {"desc": "Rounds", "unit": "mistake", "leave": False}
+    bar = {"desc": "Rounds", "unit": "mistake", "leave": False, "disable": None}
     for question, rounds in solve(all_questions(), PLAN, **bar):
         save(folder / f"{question}.zip", rounds)
 

@@ -5,6 +5,7 @@ check, and staff have others, which no student sees. A check draws one round.
 """
 
 import functools
+import hashlib
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -140,6 +141,13 @@ class Rounds:
         with self._open(question) as file:
             names = [name.split("/")[0] for name in file.namelist() if name != MADE_FROM]
         return {id: names.count(id) for id in dict.fromkeys(names)}
+
+    def digest(self, question: str) -> str:
+        """A hash of a question's rounds, whatever they were made from."""
+        with self._open(question) as file:
+            names = [name for name in sorted(file.namelist()) if name != MADE_FROM]
+            content = [(name, file.read(name)) for name in names]
+        return hashlib.sha256(repr(content).encode()).hexdigest()
 
     def rounds(self, id: str) -> list[list[Call]]:
         """All rounds of a check."""

@@ -29,7 +29,7 @@ NOT_REPEATED = "not links_lead and not has_the_handout and not loses_points and 
 SUITES = {
     "release/test_starter.py release/test_release.py": NOT_REPEATED,
     "../handout/test_handout.py": NOT_REPEATED,
-    "../checks/test_proof.py ../checks/test_cases.py": "smoothing or 7a or there_are_enough",
+    "../checks/test_proof.py ../checks/test_rounds.py": "smoothing or 7a or there_are_enough",
 }
 PRINTS = """
 import json, instructor
@@ -112,10 +112,10 @@ def test_it_is_short():
 CHANGES = {
     "the solution": ("", "", 0, ["2 of 2"]),
     "a mistake": (
-        ".mean())",
-        ".sum())",
+        "axis=1)).mean())",
+        "axis=1)).sum())",
         1,
-        ["it should give", "0 of 2", "Likely cause: the losses are summed, not averaged."],
+        ["off by up to", "0 of 2", "Likely cause: The losses are summed; they should be averaged."],
     ),
     "the starter": (None, "", 1, ["not implemented", "0 of 2", "smoothing.py"]),
 }
@@ -124,7 +124,7 @@ CHANGES = {
 @pytest.mark.parametrize("old, new, code, shown", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("copied", [False, True], ids=["staff", "students"])
 def test_it_is_graded(copy, tmp_path, copied, old, new, code, shown):
-    """A copy without the staff's code compares with the saved cases."""
+    """A copy without the staff's code compares with the released rounds."""
     solution = copy / "instructor" / "solution" / "problem7" / "smoothing.py"
     if copied:
         for name in ("src", "data"):
