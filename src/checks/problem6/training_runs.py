@@ -334,7 +334,7 @@ def die(trace: Trace, rng: np.random.Generator, at: int) -> None:
 def saturate(trace: Trace, rng: np.random.Generator, at: int) -> None:
     """Make one head attend to single positions."""
     entropy = trace.columns["attention_entropy"]
-    entropy[at - 1] = np.maximum(entropy[at - 1], 0.02)
+    entropy[at - 2 : at] = np.maximum(entropy[at - 2 : at], 0.02)  # two: one may be left out
     head = rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])
     entropy[at:, *head] = rng.uniform(0, 0.008, size=len(trace) - at)
     hint = "It is one head of one layer; all others are healthy."
