@@ -1,8 +1,8 @@
 """Right choices (question 6b): the other ones that can be defended, and other ways to write the
 file.
 """
-from instructor.mistakes.choices import RIGHT as FILE
-from instructor.mistakes.choices import choose
+from instructor.mistakes.q6b import RIGHT as FILE
+from instructor.mistakes.q6b import choose
 from instructor.mistakes.patches import Right, Text
 
 OTHER = choose(summarizer=("decoder-only", "causal-lm", None),
