@@ -5,7 +5,7 @@ are reproducible.
 import numpy as np
 import pytest
 
-from checks.problem6.q6f import draw_fresh
+from checks.problem6.training_faults import draw_fresh
 from checks.problem6.training_runs import (
     MISSING,
     NAMES,

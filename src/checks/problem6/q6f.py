@@ -1,23 +1,8 @@
 """Question 6f, basic: traces with and without faults, rare values, and a writer's records."""
 
-import numpy as np
-
 from autograder import WrongAnswer, check, probe
-from checks.problem6.training_runs import (
-    FAULTS,
-    MISSING,
-    NAMES,
-    NEEDS,
-    Trace,
-    barely_converge,
-    be_lucky,
-    come_near,
-    draw_healthy,
-    fail_early,
-    measure_rarely,
-    stall,
-    thin_out,
-)
+from checks.problem6.training_faults import FAULTS, draw_faulty, draw_gaps, draw_near, draw_rare
+from checks.problem6.training_runs import MISSING, NAMES, NEEDS, Trace
 
 KEPT = 40  # records with alarms that are read, per trace; correct monitors have at most six
 
@@ -193,105 +178,6 @@ def test_rare_values(student, rng):
     for trace, raised in zip(traces, find_alarms(student, traces)):
         if problem := trace.missed(raised) or trace.false(raised):
             raise WrongAnswer(problem)
-
-
-def draw_fresh(rng, name: str = "healthy", **sizes) -> Trace:
-    """Draw a healthy trace. No record is exactly at a quarter or a tenth of total_steps, and one
-    head would be dead if it were not so early.
-    """
-    trace = draw_healthy(rng, name=name, **sizes)
-    early = trace.columns["attention_entropy"][:25]
-    _, layer, head = np.unravel_index(early.argmax(), early.shape)
-    early[:, layer, head] = np.maximum(early[:, layer, head], 0.995)
-    # The original is a multiple of 2000, and steps are multiples of 5.
-    trace.total_steps += int(rng.integers(10, 20))
-    return trace
-
-
-def draw_faulty(rng, put) -> Trace:
-    """Draw a trace with a fault that `put` inserts."""
-    trace = draw_fresh(rng)
-    put(trace, rng, int(rng.integers(112, 121)))
-    trace.name = f"a trace with {', '.join(trace.faults)}"
-    return trace
-
-
-def draw_gaps(rng) -> list[Trace]:
-    """Draw faults that are measured in some records only."""
-    explode, *_, die, saturate, vanish = FAULTS
-    hint = "It is measured in every second record: a record without the value doesn't end a run."
-    traces = []
-    for put in (die, saturate, vanish):
-        trace = draw_fresh(rng, n=200)
-        at = 2 * int(rng.integers(55, 61))
-        put(trace, rng, at)
-        trace.faults = dict.fromkeys(trace.faults, (at + 38, hint))  # the 20th that is measured
-        traces.append(trace)
-    early = draw_fresh(rng)
-    fail_early(early, rng)
-    for trace in [*traces, early]:
-        thin_out(trace, 2)
-        faults = " and ".join(trace.faults)
-        trace.name = f"a trace with {faults}, and gradients and entropies in every second record"
-
-    unsteady = draw_fresh(rng, "a trace with exploding_loss, and no loss in every sixth record")
-    at = int(rng.integers(112, 121))
-    explode(unsteady, rng, at)
-    unsteady.columns["loss"][(at - 1) % 6 :: 6] = MISSING  # also just before the rise
-    hint = "A record without a loss neither ends a run nor counts in one."
-    unsteady.faults["exploding_loss"] = at + 2, hint
-    return [*traces, early, unsteady]
-
-
-def draw_near(rng) -> list[Trace]:
-    """Draw healthy traces: plain, with values only in some records, without a reference, near the
-    limits.
-    """
-    plain, rarely, unknown, bare = (draw_fresh(rng) for _ in range(4))
-    rarely.name = "a healthy trace with gradients and entropies in some records only"
-    measure_rarely(rarely, rng)
-    unknown.name = "a trace with a loss that stays where it started, but no reference_loss"
-    stall(unknown, rng)
-    unknown.faults, unknown.reference_loss = {}, None
-    n_head = int(rng.integers(2, 4))
-    near = draw_fresh(rng, "a healthy trace near the limits", n_layer=3, n_head=n_head)
-    come_near(near, rng)
-    slow = draw_fresh(rng, "a trace that converges rather slowly")
-    barely_converge(slow, rng)
-    lucky = draw_fresh(rng, "a healthy trace with one easy batch")
-    be_lucky(lucky, rng)
-    return [plain, rarely, unknown, bare.only(), lucky, near, slow]
-
-
-def draw_rare(rng) -> list[Trace]:
-    """Draw traces with values that are falsy in Python, or NaN."""
-    zero = draw_fresh(rng, "a trace with a reference_loss of 0.0, and a loss that stays")
-    zero.reference_loss = 0.0
-    stall(zero, rng)
-    onset, _ = zero.faults["slow_convergence"]
-    hint = "0.0 is a valid reference; only None means there is none."
-    zero.faults["slow_convergence"] = onset, hint
-
-    first = draw_fresh(rng, "a trace whose first loss is NaN, with losses that stay")
-    stall(first, rng)
-    loss = first.columns["loss"]
-    loss[:2] = np.nan, 0.98 * loss[0]  # the first finite one is like those that follow
-    onset, _ = first.faults["slow_convergence"]
-    hint = "A loss that is not finite is reported in its own record, also the first."
-    first.faults["exploding_loss"] = 0, hint
-    hint = "Progress is measured from the first finite loss: NaN minus anything is NaN."
-    first.faults["slow_convergence"] = onset, hint
-
-    name = "a healthy trace in which two samples of 0.6 to 0.9 and one of 0.0 take turns"
-    turns = draw_fresh(rng, name)
-    rates = turns.columns["repetition_rate"]
-    samples = np.flatnonzero(rates != MISSING)
-    rates[samples] = rng.uniform(0.6, 0.9, size=len(samples))
-    rates[samples[::3]] = 0.0
-    turns.near = {
-        "repetition": "A rate of 0.0 is a sample, and ends the run; None is not a sample."
-    }
-    return [zero, first, turns]
 
 
 @probe
