@@ -2,16 +2,18 @@
 named.
 """
 
+import json
 import math
 
 import numpy as np
 import pytest
 
-from autograder import WrongAnswer
-from checks.problem5.q5a import q5a
-from checks.problem5.q5a.by_hand import TOLERANCE
-from instructor.checks.problem5.attention_formula import softmax
+from autograder import Answer, WrongAnswer
+from checks.problem5 import q5a
+from checks.problem5.q5a import TOLERANCE
+from conftest import ROOT
 from instructor.datasets.worlds.exercises import make_matrices
+from instructor.mistakes.q5a import softmax
 
 
 def solved(seed):
@@ -32,7 +34,7 @@ def judge(name, matrix, given, weights, seed=0):
     """Return the basic check's message on one matrix; "" if it is right."""
     known = {**given, "weights": weights} if name == "output" else given
     try:
-        q5a.JUDGES[name](matrix, known, np.random.default_rng(seed))
+        q5a.judge(name, matrix, known, np.random.default_rng(seed))
     except WrongAnswer as wrong:
         return wrong.message
     return ""
@@ -93,6 +95,52 @@ def test_the_likely_cause_is_named(cause):
         assert "Likely cause: " in message and cause in message.split("Likely cause: ")[1], message
 
 
+def test_zeros_constants_and_copies_earn_nothing():
+    """Nor do random numbers, whatever the cohort's Q, K and V are."""
+    for seed in range(100):
+        given, right = solved(seed)
+        noise = np.random.default_rng(seed).standard_normal((3, 4)).round(1)
+        for name, matrix in right.items():
+            height, width = matrix.shape
+            copies = [m[:height, :width] for m in given.values() if np.shape(m) >= matrix.shape]
+            for other in (0, 1, 1 / width, noise[:height, :width], *copies):
+                wrong = np.broadcast_to(other, matrix.shape) if np.shape(other) == () else other
+                if wrong.shape == matrix.shape and np.abs(wrong - matrix).max() > 0.01:
+                    assert judge(name, np.array(wrong, float), given, right["weights"], seed)
+
+
 def test_an_output_waits_for_right_weights():
     given, right = solved(0)
-    assert "once the weights are right" in q5a.judge_output(right["output"], given, None)
+    assert "once the weights are right" in q5a.judge("output", right["output"], given, None)
+
+
+class Student:
+    """Stands in for a submission with these matrices."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def run(self, probe, **inputs):
+        return Answer({"content": self.content}, "the result")
+
+
+NONSENSE = {
+    "scores should be a list of 2 rows with 3 numbers each; it is": 7,
+    "scores[0] is -4.0, not a row": [-4.0, -2.0, 0.0, -2.0, -3.0, 2.0],
+    "it has 3 rows, of lengths 2, 2, 2. Rows and columns are swapped.": [[1.0] * 2] * 3,
+    "it has 2 rows, of lengths 3, 2": [[1.0] * 3, [1.0] * 2],
+    "No quotation marks, and no fractions": [["-4"] * 3] * 2,
+    "scores[0][0] should be a finite number": [[math.nan] * 3] * 2,
+    "scores[1][2] should be a finite number": [[1, 1, 1], [1, 1, [1]]],
+    "scores still contains a null": [[1, 1, 1], [1, 1, None]],
+}
+
+
+@pytest.mark.parametrize("message", NONSENSE)
+def test_what_is_no_matrix_is_described(message):
+    course = ROOT / "data" / "hand_attention.json"
+    given = json.loads(course.read_text(encoding="utf-8"))
+    student = Student({**given, "scores": NONSENSE[message], "output": [[1.0] * 2] * 2})
+    with pytest.raises(WrongAnswer) as caught:
+        q5a.grade_matrices(student, course, lambda *matrix: None, hints=False)
+    assert message in caught.value.message and caught.value.fraction == 1 / 4

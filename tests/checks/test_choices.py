@@ -11,7 +11,7 @@ from proof import CHECKS, HIDDEN
 
 from autograder import Answer, Failed, Verdict
 from autograder.judge import Verdicts
-from checks.problem6.q6b import choices
+from checks.problem6 import q6b as choices
 from conftest import ROOT, SOLUTION
 
 
@@ -51,17 +51,25 @@ def judged(test, content) -> tuple[str, float]:
 
 EMPTY = dict.fromkeys(choices.VALUES, "")
 ALL = [dict(zip(choices.VALUES, values)) for values in itertools.product(*choices.VALUES.values())]
-MASKED = {"masked-lm", "masked-lm-on-code", "masked-lm-then-contrastive"}
-TRAINS = {  # the objectives that train each architecture as a whole
-    "encoder-only": MASKED | {"next-sentence"},
-    "encoder-decoder": {"span-corruption", "translation"},
-    "decoder-only": {"causal-lm", "causal-lm-on-code", "span-corruption"},
-}
+TRAINS = choices.TRAINS
 
 
-def test_the_basic_check_takes_any_names_that_exist(basic):
-    for one in random.sample(ALL, 20):
-        assert judged(basic, dict.fromkeys(choices.APPLICATIONS, one))[0] is Verdict.PASSED
+def test_names_that_nobody_chose_earn_nothing(basic):
+    """The same for all applications, and any names in any order: one in a hundred fit by chance."""
+    for one in ALL:
+        assert judged(basic, dict.fromkeys(choices.APPLICATIONS, one)) == (Verdict.WRONG_ANSWER, 0)
+    rng, passed = random.Random(0), 0
+    for _ in range(2000):
+        drawn = {name: rng.choice(ALL) for name in choices.APPLICATIONS}
+        passed += judged(basic, drawn)[0] is Verdict.PASSED
+    assert passed <= 60  # of 2000 with probability (10 / 24) ** 5: 25 expected
+
+
+def test_wrong_choices_that_fit_pass_the_basic_check(basic):
+    """It must not say which choices are right."""
+    encoder = dict(zip(choices.VALUES, ("encoder-only", "next-sentence", "larger-vocabulary")))
+    for name in choices.APPLICATIONS:
+        assert judged(basic, RIGHT | {name: encoder})[0] is Verdict.PASSED
 
 
 def test_three_of_the_five_have_several_answers_and_each_costs_a_quarter_of_the_question(hidden):
@@ -114,6 +122,7 @@ NONSENSE = {"architecture": {}, "objective": [], "modification": 0}
 CONTENTS = [None, [], {}, {1: 2}, dict.fromkeys(choices.APPLICATIONS, 1.5)]
 CONTENTS += [RIGHT | {"chatbot": chatbot} for chatbot in (None, [], {1: ""}, {}, NONSENSE)]
 CONTENTS += [RIGHT | {"x" * 10_000: {}, "chatbot": {}}]
+CONTENTS += [dict.fromkeys(choices.APPLICATIONS, NONSENSE)]
 REPLIES = [None, 3, [], {}, {"problem": 7}, *({"content": content} for content in CONTENTS)]
 
 

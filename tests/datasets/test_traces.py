@@ -5,9 +5,8 @@ are reproducible.
 import numpy as np
 import pytest
 
-from checks.problem6.q6f.monitor import Raised
-from checks.problem6.q6f.runs import draw_fresh
-from checks.problem6.q6f.traces import (
+from checks.problem6.training_faults import draw_fresh
+from checks.problem6.training_runs import (
     MISSING,
     NAMES,
     Trace,
@@ -18,8 +17,7 @@ from checks.problem6.q6f.traces import (
 from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
-from instructor.checks.problem6.q6f.onsets import find_onsets
-from instructor.checks.problem6.q6f.trace_file import FILE, Tally, read_traces, rounded
+from instructor.checks.problem6.q6f import FILE, Tally, find_onsets, read_traces, rounded
 from instructor.datasets.traces.command import DRAWN, is_clear, records
 from instructor.datasets.traces.drawn import draw_traces
 from instructor.datasets.traces.training import Setup, train
@@ -36,12 +34,10 @@ def trace(total_steps=1000, reference_loss=None, **columns):
     return Trace("by hand", total_steps, reference_loss, {"step": steps, **columns})
 
 
-def replay(each: Trace, monitor) -> list[Raised]:
-    return [
-        Raised(i, alarm.name)
-        for i, record in enumerate(records(each))
-        for alarm in monitor.update(record)
-    ]
+def replay(each: Trace, monitor) -> dict[str, int]:
+    return {
+        alarm.name: i for i, record in enumerate(records(each)) for alarm in monitor.update(record)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +70,8 @@ def test_the_reference_finds_them(kept):
     ):
         tally = Tally()
         for each in traces:
-            tally.add(each, replay(each, Monitor(each.total_steps, each.reference_loss)))
+            monitor = Monitor(each.total_steps, each.reference_loss)
+            tally.add(each, find_onsets(each), replay(each, monitor))
         assert tally.recall >= 0.98 and tally.false_alarms <= 0.005, seed
 
 
@@ -150,7 +147,7 @@ def test_the_tally_counts_pairs_and_faults_in_time():
     onset, counts = find_onsets(each)["exploding_loss"], []
     for at in (onset - TOLERANCE - 1, onset - TOLERANCE, onset + TOLERANCE, onset + TOLERANCE + 1):
         tally = Tally()
-        tally.add(each, [Raised(at, "exploding_loss"), Raised(5, "repetition")])
+        tally.add(each, find_onsets(each), {"exploding_loss": at, "repetition": 5})
         counts.append(tally.found.total())
         assert (
             tally.faults.total() == 1
@@ -160,7 +157,8 @@ def test_the_tally_counts_pairs_and_faults_in_time():
     assert counts == [0, 1, 1, 0]
     tally = Tally()
     # too near the end to be judged
-    tally.add(trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5), [])
+    each = trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5)
+    tally.add(each, find_onsets(each), {})
     assert tally.faults.total() == 0 and tally.pairs.total() == 5
 
 

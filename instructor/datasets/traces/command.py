@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.problem6.q6f.traces import MISSING, NAMES, Trace
+from checks.problem6.training_runs import MISSING, NAMES, Trace
 from common.files import write_text, writing
 from instructor import ROOT
-from instructor.checks.problem6.q6f.onsets import Rules, find_onsets
-from instructor.checks.problem6.q6f.trace_file import FILE, pack, rounded
+from instructor.checks.problem6.q6f import FILE, Rules, find_onsets, pack, rounded
 from instructor.datasets.worlds.editions import PRACTICE, TRACES
 
 TRAININGS, DRAWN = 6, 9  # of each kind

@@ -1,9 +1,9 @@
 """Right choices (question 6b): the other ones that can be defended, and other ways to write the
 file.
 """
-from instructor.mistakes.choices import RIGHT as FILE
-from instructor.mistakes.choices import choose
 from instructor.mistakes.patches import Right, Text
+from instructor.mistakes.q6b import RIGHT as FILE
+from instructor.mistakes.q6b import choose
 
 OTHER = choose(summarizer=("decoder-only", "causal-lm", None),
                sql_generator=("encoder-decoder", "span-corruption", None),

@@ -1,11 +1,10 @@
-"""Reads choices.toml: five tables of known names; shared by the checks of question 6b.
-
-Which names are right for an application is not here.
+"""Question 6b, basic: choices.toml has five tables of known names, and objectives that train what
+they are chosen for. Which names are right for an application is not here.
 """
 
 import difflib
 
-from autograder import Answer, NotImplementedYet, WrongAnswer, probe
+from autograder import Answer, NotImplementedYet, WrongAnswer, check, probe
 from checks.support.submitted_file import file_content, read_content
 
 FILE = "problem6/choices.toml"
@@ -34,6 +33,17 @@ VALUES = {
         "larger-vocabulary",
     ),
 }
+# The objectives that train every part of an architecture. (Translation is span corruption's like.)
+TRAINS = {
+    "encoder-only": (
+        "masked-lm",
+        "masked-lm-on-code",
+        "masked-lm-then-contrastive",
+        "next-sentence",
+    ),
+    "decoder-only": ("causal-lm", "causal-lm-on-code", "span-corruption", "translation"),
+    "encoder-decoder": ("span-corruption", "translation"),
+}
 
 
 @probe(uses=(file_content,))
@@ -42,6 +52,46 @@ def read_toml(name):
     import tomllib
 
     return file_content(name, lambda data: tomllib.loads(data.decode("utf-8-sig")))
+
+
+@check("6b-1-basic")
+def test_file(student):
+    """Five tables and nothing else, each filled in with known names that fit each other, and not
+    the same in all. Reports everything wrong with the tables at once.
+    """
+    tables, chosen, problems = read_file(student), [], []
+    more = [name for name in tables if name not in APPLICATIONS]
+    if missing := [name for name in APPLICATIONS if name not in tables]:
+        near = difflib.get_close_matches(missing[0], more, n=1)
+        raise WrongAnswer(
+            f"{FILE} has no table [{missing[0]}]{f', but {near[0][:60]!r}' if near else ''}."
+        )
+    if more:
+        table = isinstance(tables[more[0]].value, dict)
+        raise WrongAnswer(
+            f"{FILE} has {'the table' if table else 'a key outside the tables,'} "
+            f"{more[0][:60]!r}. There should be the tables {', '.join(APPLICATIONS)} and nothing "
+            "else."
+        )
+    for name in APPLICATIONS:
+        try:
+            architecture, objective, modification = read_table(name, tables[name])
+        except WrongAnswer as wrong:
+            problems.append(wrong.message)
+            continue
+        chosen.append((architecture, objective, modification))
+        if objective not in TRAINS[architecture]:
+            problems.append(
+                f"[{name}] has values that do not fit: {objective} does not train every part of "
+                f"{'a' if architecture[0] == 'd' else 'an'} {architecture} model."
+            )
+    if len(chosen) == len(APPLICATIONS) and len({*chosen}) == 1:
+        problems.append(
+            "All five applications have the same three values. Choose for each by its own input "
+            "and output."
+        )
+    if problems:
+        raise WrongAnswer("\n".join(problems))
 
 
 def read_file(student) -> dict[str, Answer]:
@@ -53,39 +103,13 @@ def read_file(student) -> dict[str, Answer]:
     """
     advice = 'A line is [table], or key = "value" with quotation marks, or starts with #.'
     tables = read_content(student, read_toml, FILE, advice).entries()
-    if all(name in tables and blank(tables[name]) for name in APPLICATIONS):
+    values = [tables[name].value if name in tables else None for name in APPLICATIONS]
+    if all(isinstance(table, dict) and [*map(table.get, VALUES)] == [""] * 3 for table in values):
         raise NotImplementedYet(
             f"{FILE}: all choices are still empty. Write a name between the quotation marks of "
             "each."
         )
     return tables
-
-
-def require_tables(tables: dict[str, Answer]) -> None:
-    """Check that the file has the five tables and nothing else.
-
-    Raises:
-        WrongAnswer: one is missing, or there is more.
-    """
-    more = [name for name in tables if name not in APPLICATIONS]
-    if missing := [name for name in APPLICATIONS if name not in tables]:
-        near = difflib.get_close_matches(missing[0], more, n=1)
-        raise WrongAnswer(
-            f"{FILE} has no table [{missing[0]}]{f', but {near[0][:60]!r}' if near else ''}."
-        )
-    if more:
-        what = (
-            "the table" if isinstance(tables[more[0]].value, dict) else "a key outside the tables,"
-        )
-        raise WrongAnswer(
-            f"{FILE} has {what} {more[0][:60]!r}. There should be the tables "
-            f"{', '.join(APPLICATIONS)} and nothing else."
-        )
-
-
-def blank(table: Answer) -> bool:
-    """Whether an application's values are all still empty."""
-    return isinstance(table.value, dict) and all(table.value.get(key) == "" for key in VALUES)
 
 
 def read_table(name: str, table: Answer | None) -> tuple[str, str, str]:

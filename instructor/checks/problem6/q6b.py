@@ -1,7 +1,7 @@
 """Question 6b, hidden: whether the choices are defensible."""
 
 from autograder import WrongAnswer, check
-from checks.problem6.q6b.choices import read_file, read_table
+from checks.problem6.q6b import read_file, read_table
 
 # Architecture, objective and modification.
 DEFENSIBLE = {

@@ -1,17 +1,20 @@
-"""Training traces for 6f: a healthy one is drawn, and a fault is inserted at a known onset."""
+"""Training traces for 6f: a healthy one is drawn, and brought near its limits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-NAMES = (
-    "exploding_loss",
-    "repetition",
-    "slow_convergence",
-    "dead_attention",
-    "saturated_attention",
-    "vanishing_gradients",
-)
+from common.alarms import TOLERANCE, in_time
+
+NEEDS = {  # each fault, and the column that shows it
+    "exploding_loss": "loss",
+    "repetition": "repetition_rate",
+    "slow_convergence": "loss",
+    "dead_attention": "attention_entropy",
+    "saturated_attention": "attention_entropy",
+    "vanishing_gradients": "grad_norm",
+}
+NAMES = tuple(NEEDS)
 # in a column: the record lacks this value. Actual values are at least 0.
 MISSING = -1.0
 
@@ -26,28 +29,66 @@ class Trace:
         columns: "step", "loss", "lr" and "repetition_rate" are (n,), "grad_norm" (n, layers),
             "attention_entropy" (n, layers, heads); all float64, except the steps, int64. All but
             the steps may be left out: then no record has them.
+        faults: those that were inserted: name -> its onset, and a hint if it is not reported.
+        near: name -> a hint if a fault is reported that the trace only comes near.
     """
 
     name: str
     total_steps: int
     reference_loss: float | None
     columns: dict[str, np.ndarray]
+    faults: dict[str, tuple[int, str]] = field(default_factory=dict)
+    near: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.columns["step"])
 
+    def __str__(self) -> str:
+        alone = f" with nothing but {', '.join(self.columns)}" if len(self.columns) < 4 else ""
+        length = f"{len(self)} records of a training of {self.total_steps} steps"
+        return f"{self.name}, {length}{alone}"
+
     def only(self, *names: str) -> "Trace":
         """The trace with only the steps and these columns."""
-        return Trace(
-            self.name,
-            self.total_steps,
-            self.reference_loss,
-            {name: self.columns[name] for name in ("step", *names)},
-        )
+        columns = {name: self.columns[name] for name in ("step", *names)}
+        return replace(self, columns=columns)
 
     def first_after(self, share: float) -> int:
         """The first record after this share of total_steps; n if there is none."""
         return int((self.columns["step"] <= share * self.total_steps).sum())
+
+    def missed(self, raised: dict[str, int]) -> str:
+        """Return a sentence on a fault that was not reported in time; "" if there is none.
+
+        Args:
+            raised: the record of each alarm, by name.
+        """
+        loss = self.columns.get("loss", np.zeros(1))
+        for name, (onset, hint) in self.faults.items():
+            begins = f"In {self}, the fault begins at record {onset} (counted from 0)"
+            if name not in raised:
+                return f"{begins}, and {name} was not reported. {hint}"
+            ends = name == "exploding_loss" and not np.isfinite(loss).all()
+            if not in_time(raised[name], onset, onset if ends else None):
+                early = "more than 20 records too early" if raised[name] < onset else "too late"
+                at = f"{name} was reported at record {raised[name]}"
+                return f"{begins}. {at}, which is {early}. {hint}"
+        return ""
+
+    def false(self, raised: dict[str, int]) -> str:
+        """Return a sentence on an alarm that is false, or long before its fault; "" if there is
+        none.
+        """
+        for name, record in sorted(raised.items()):
+            advice = "For how long must a rule hold, and starting when?"
+            if name not in self.faults:
+                there, advice = "there is no such fault", self.near.get(name, advice)
+            elif record < self.faults[name][0] - TOLERANCE:
+                there = f"that fault begins at record {self.faults[name][0]}"
+            else:
+                continue
+            return f"In {self}, {name} was raised at record {record}, and {there}. {advice}"
+        return ""
 
 
 def draw_healthy(
@@ -151,6 +192,15 @@ def come_near(trace: Trace, rng: np.random.Generator) -> None:
     rate[samples[:12]] = rng.uniform(0.42, 0.445, size=12)
     rate[samples[12:]] = rng.uniform(0.6, 0.9, size=len(samples) - 12)
     rate[samples[14::3]] = 0.02
+    take_turns = "two others take turns at"
+    trace.near = {
+        "exploding_loss": "For 25 records, the loss is about 1.4 times its lowest.",
+        "repetition": "There are samples of about 0.43 in a row; later, two of 0.6 to 0.9 "
+        "alternate with one of 0.02.",
+        "dead_attention": f"One head stays at 0.97; {take_turns} 0.995, for 10 records each.",
+        "saturated_attention": f"One head stays at 0.03; {take_turns} 0.004, for 10 records each.",
+        "vanishing_gradients": "The first layer's gradient is about 0.005 of the last layer's.",
+    }
 
 
 def barely_converge(trace: Trace, rng: np.random.Generator) -> None:
@@ -162,6 +212,8 @@ def barely_converge(trace: Trace, rng: np.random.Generator) -> None:
     trace.reference_loss = float(loss[0] - way)
     fallen = way * rng.uniform(0.14, 0.16) * np.minimum(1, index / 20)
     loss[1:] = (loss[0] - fallen) * (1 + 0.005 * rng.standard_normal(len(index)))
+    hint = "A quarter into training, the loss has covered about 15% of the way."
+    trace.near = {"slow_convergence": hint}
 
 
 def be_lucky(trace: Trace, rng: np.random.Generator) -> None:
@@ -170,89 +222,8 @@ def be_lucky(trace: Trace, rng: np.random.Generator) -> None:
     """
     at = int(rng.integers(len(trace) // 2, len(trace) - 30))
     trace.columns["loss"][at] *= rng.uniform(0.35, 0.45)
-
-
-# Each changes a trace from record `at` on, and returns the fault's onset by the question's rules.
-
-
-def explode(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Nearly double the loss at once, and let it rise slowly, so that it triples after more than 20
-    records. It has then made little progress, too, so the reference is removed.
-    """
-    loss, n, trace.reference_loss = trace.columns["loss"], len(trace) - at, None
-    level = np.median(loss[at - 5 : at])
-    rise = rng.uniform(1.75, 1.85) * rng.uniform(1.016, 1.02) ** np.arange(n)
-    loss[at:] = level * rise * np.exp(0.02 * rng.standard_normal(n))
-    return at + 2  # the third of five: the median
-
-
-def climb(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Let the loss rise steadily, by about a tenth per record, a hundredfold."""
-    loss, growth, trace.reference_loss = trace.columns["loss"], rng.uniform(1.08, 1.12), None
-    n, level = len(trace) - at, np.median(loss[at - 5 : at])
-    rise = np.minimum(growth ** np.arange(n), 100)
-    loss[at:] = level * rise * np.exp(0.01 * rng.standard_normal(n))
-    # or a record or two earlier: tolerances are wider
-    return at + 2 + int(np.ceil(np.log(1.5) / np.log(growth)))
-
-
-def break_off(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make the loss NaN from here on."""
-    trace.columns["loss"][at:] = np.nan
-    return at
-
-
-def overflow(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make the loss infinite once."""
-    trace.columns["loss"][at] = np.inf
-    return at
-
-
-def repeat(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make the sampled texts repeat themselves."""
-    rate = trace.columns["repetition_rate"]
-    samples = np.flatnonzero((rate != MISSING) & (np.arange(len(trace)) >= at))
-    rate[samples[0] - 5] = 0.1
-    rate[samples] = rng.uniform(0.55, 0.95, size=len(samples))
-    return int(samples[2])
-
-
-def stall(trace: Trace, rng: np.random.Generator, at: int = 0) -> int:
-    """Keep the loss where it started, whatever `at` is, except for an early bad batch."""
-    loss = trace.columns["loss"]
-    loss[1:] = loss[0] * (0.98 + 0.01 * rng.standard_normal(len(trace) - 1))
-    loss[rng.integers(6, 20)] *= rng.uniform(2, 4)
-    return trace.first_after(1 / 4)
-
-
-def die(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make one head of the first layer attend uniformly; with `at` 0, one of the last layer, from
-    the start.
-    """
-    entropy = trace.columns["attention_entropy"]
-    layer = 0 if at else -1
-    entropy[at:, layer, rng.integers(entropy.shape[2])] = rng.uniform(
-        0.993, 1, size=len(trace) - at
-    )
-    return max(at + 19, trace.first_after(1 / 10))
-
-
-def saturate(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make one head attend to single positions."""
-    entropy = trace.columns["attention_entropy"]
-    entropy[at - 1] = np.maximum(entropy[at - 1], 0.02)
-    entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(
-        0, 0.008, size=len(trace) - at
-    )
-    return at + 19
-
-
-def vanish(trace: Trace, rng: np.random.Generator, at: int) -> int:
-    """Make the first layer's gradient nearly vanish, relative to the last layer's."""
-    norms = trace.columns["grad_norm"]
-    norms[at - 1, 0] = norms[at - 1, -1]
-    norms[at:, 0] = norms[at:, -1] * rng.uniform(1e-5, 7e-4, size=len(trace) - at)
-    return max(at + 19, trace.first_after(1 / 10))
+    hint = "One loss is less than half of its neighbors. The lowest value is also a median."
+    trace.near = {"exploding_loss": hint}
 
 
 def measure_rarely(trace: Trace, rng: np.random.Generator) -> None:
@@ -264,11 +235,6 @@ def measure_rarely(trace: Trace, rng: np.random.Generator) -> None:
     entropy[at : at + 12 * between, rng.integers(entropy.shape[1]), 0] = rng.choice([0.003, 0.997])
     norms[at : at + 12 * between, 0] = norms[at : at + 12 * between, -1] * 1e-4
     thin_out(trace, between)
-
-
-def leave_out_losses(trace: Trace, at: int) -> None:
-    """Remove every sixth loss, including the one before `at`."""
-    trace.columns["loss"][(at - 1) % 6 :: 6] = MISSING
 
 
 def thin_out(trace: Trace, between: int) -> None:
