@@ -1,8 +1,10 @@
-"""Messages of the checks of question 1c."""
+"""Messages of the checks of question 1c, and what earns nothing there."""
 
 import pytest
 
 from proof import collect, grade_changes
+
+from instructor.mistakes.q1c import NOTHING
 
 
 def entry(package, kind, name):
@@ -36,3 +38,10 @@ def test_writing_to_the_list_of_documents_is_named(process, name):
     failed = {id for id, outcome in report.outcomes.items() if not outcome.score}
     assert failed == {"1c-1-basic", "1c-7-hidden", "1c-12-basic"}
     assert "an assignment to self.data[idx]" in report.outcomes["1c-1-basic"].details
+
+
+@pytest.mark.parametrize("mistake", NOTHING, ids=[mistake.name for mistake in NOTHING])
+def test_what_does_nothing_earns_nothing(process, mistake):
+    """The right shape and dtype alone, and y shifted, are no points."""
+    report = grade_changes(process, mistake.changes, ["1c"])
+    assert not {id: outcome.score for id, outcome in report.outcomes.items() if outcome.score}
