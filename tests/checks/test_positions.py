@@ -1,4 +1,6 @@
-"""Question 6c: the checks' formulas against the reference, and the messages of failed checks."""
+"""Question 6c: the solution, compared with the handout's formulas in exact arithmetic and complex
+numbers; and the advice where digits are missing.
+"""
 
 import re
 
@@ -6,98 +8,76 @@ import numpy as np
 import pytest
 import torch
 
-from autograder import Answer, WrongAnswer
+from autograder import WrongAnswer
 from autograder.inside import wire
-from checks.problem6.q6c.positions import Call, refused
-from checks.problem6.q6c.rope_scores import ScoreCall
-from instructor.checks.problem6.q6c.cases import call_case, score_case
-
-CALLS = [
-    ("sinusoidal", 7, 10),
-    ("sinusoidal_at", np.array([3.5, -2.25, 900.0]), 8),
-    ("shift_matrix", 50, 6),
-    ("shift_matrix", -3, 4),
-    ("alibi_bias", 3, 5),
-    ("interpolated_positions", 9, 4),
-]
-
-
-def reply(**values) -> Answer:
-    """Return a probe's answer."""
-    return Answer(wire.decode(wire.encode(values, 10**6)), "the reply")
+from checks.problem6.q6c import Precise
 
 
 @pytest.fixture
 def positions(submission):
-    """The reference's positions.py."""
+    """The solution's positions.py."""
     from submission.problem6 import positions
 
     return positions
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
-def test_the_formulas_give_what_the_reference_gives(positions, call):
-    returned = getattr(positions, call[0])(*call[1:])
-    Call(call_case(*call)).judge(reply(returned=returned, raised=None, changed=False))
+def turns(at, width: int) -> np.ndarray:
+    """exp(i p w) for each position and pair: cosine and sine at once, with more digits."""
+    w = np.longdouble(10000) ** (-2 * np.arange(width // 2) / np.longdouble(width))
+    angles = np.outer(np.asarray(at, np.longdouble), w)
+    return np.cos(angles) + 1j * np.sin(angles)
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
-def test_known_mistakes_are_named(call):
-    case = call_case(*call).solved()
-    assert len(case.wrong) >= 6
-    for sentence, wrong in case.wrong:
-        with pytest.raises(WrongAnswer, match="Likely cause: ") as caught:
-            Call(case).judge(reply(returned=wrong, raised=None, changed=False))
-        named = caught.value.message.partition("Likely cause: ")[2]
-        alike = [other for other, same in case.wrong if np.allclose(wrong, same, atol=1e-6)]
-        assert sentence in alike and named in alike
+def test_sines_and_cosines(positions):
+    at = np.array([3.5, -2.25, 0, 999])
+    for vectors, z in [
+        (positions.sinusoidal_at(at, 10), turns(at, 10)),
+        (positions.sinusoidal(1000, 6), turns(np.arange(1000), 6)),
+    ]:
+        assert np.abs(vectors[:, 0::2] - z.imag).max() < 1e-11
+        assert np.abs(vectors[:, 1::2] - z.real).max() < 1e-11
 
 
-def test_what_is_not_refused_is_said():
-    says = re.escape("sinusoidal(5, 7) should raise ValueError; it returned")
-    with pytest.raises(WrongAnswer, match=says):
-        refused("sinusoidal", 5, 7).judge(reply(returned=np.eye(5, 7), raised=None, changed=False))
+@pytest.mark.parametrize("k", [1, 50, 1000, -37])
+def test_a_shift_shifts(positions, k):
+    at = np.array([0, 17.25, -3, 1000])
+    shifted = positions.sinusoidal_at(at, 12) @ positions.shift_matrix(k, 12)
+    assert np.abs(shifted - positions.sinusoidal_at(at + k, 12)).max() < 1e-10
 
 
-def rope_answers(sign=1, halves=False):
-    """Return a case, and a correct rope_scores's result with a possibly wrong rotation."""
-    rng = np.random.default_rng(4)
-    q, k = rng.standard_normal((2, 10))
-    queries, keys = [5, 2, 9], [1, 7, 3]
-    w = sign * 10000.0 ** (-np.arange(0, 10, 2) / 10)
-
-    def turned(x, at):
-        first, second = (x[:5], x[5:]) if halves else (x[0::2], x[1::2])
-        z = (first + 1j * second) * np.exp(1j * at * w)
-        return np.stack((z.real, z.imag), axis=0 if halves else -1).ravel()
-
-    scores = torch.tensor([turned(q, m) @ turned(k, n) for m, n in zip(queries, keys)])
-    rows = torch.from_numpy(np.stack([turned(q, at) for at in range(3)]))[None, None]
-    values = {"scores": scores, "raised": None, "unchanged": True, "turned": rows}
-    return score_case(q, k, queries, keys, "float64"), values
+def test_rope_scores_are_products_of_complex_numbers(positions):
+    q, k = np.random.default_rng().standard_normal((2, 10))
+    a, b = (x[0::2] + 1j * x[1::2] for x in (q, k))
+    queries, keys = [5, 2, 9, 0], [1, 7, 3, 0]
+    scores = positions.rope_scores(torch.from_numpy(q), torch.from_numpy(k), queries, keys)
+    right = ((a * turns(queries, 10)) * (b * turns(keys, 10)).conj()).real.sum(axis=1)
+    assert np.abs(scores.numpy() - right).max() < 1e-5  # the table is float32
 
 
-FIRST = "Fix that in attention.py first"
+def test_biases_and_interpolated_positions(positions):
+    bias = positions.alibi_bias(3, 5)
+    for h, i, j in np.ndindex(3, 5, 5):
+        assert bias[h, i, j] == pytest.approx(-(2 ** (-8 * (h + 1) / 3)) * abs(i - j), abs=1e-15)
+    assert positions.interpolated_positions(4, 6).tolist() == [0, 1, 2, 3]
+    assert positions.interpolated_positions(8, 6) == pytest.approx(np.arange(8) * 0.75)
+
+
+DIGITS = "Is an intermediate result float32"
 
 
 @pytest.mark.parametrize(
-    "mistake, says",
+    "right, got, says",
     [
-        ({"sign": -1}, "rotates in the wrong direction: the angle has the wrong sign."),
-        ({"halves": True}, "from the two halves of the vectors; they should be adjacent."),
-        ({"sign": 0.5}, "in your attention.py is wrong."),
+        (np.eye(2), np.eye(2) + 3e-8, DIGITS),
+        (np.eye(2), np.eye(2, dtype="float32"), "it is a float32 NumPy array of shape (2, 2)."),
+        (np.eye(2), torch.eye(2, dtype=torch.float64), "it is a float64 tensor"),
+        (np.eye(2), np.eye(2) + 0.01, "is allowed"),
+        (np.eye(2), np.eye(2) * np.nan, "values that are NaN"),
     ],
 )
-def test_a_mistake_of_1h_is_named_as_such(mistake, says):
-    case, values = rope_answers(**mistake)
-    with pytest.raises(WrongAnswer, match=re.escape(f"{says} {FIRST}")) as caught:
-        ScoreCall(case).judge(reply(**values))
-    assert "swapped" not in caught.value.message
-
-
-def test_swapped_positions_are_named_where_1h_is_right():
-    case, values = rope_answers()
-    ScoreCall(case).judge(reply(**values))
-    values["scores"] = rope_answers(sign=-1)[1]["scores"]
-    with pytest.raises(WrongAnswer, match="cause: query and key positions are swapped."):
-        ScoreCall(case).judge(reply(**values))
+def test_missing_digits_are_told_apart(right, got, says):
+    right, got = (wire.decode(wire.encode(value, 10**6)) for value in (right, got))
+    Precise().require("f()", right, right)
+    with pytest.raises(WrongAnswer, match=re.escape(says)) as caught:
+        Precise().require("f()", got, right)
+    assert (DIGITS in caught.value.message) == (says == DIGITS)

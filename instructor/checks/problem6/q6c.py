@@ -1,0 +1,191 @@
+"""Question 6c: sizes and positions, and the hidden checks."""
+
+import numpy as np
+
+from autograder import check
+from checks.problem6.q6c import SCORES, SHIFT, VECTORS
+from instructor.checks.drawing import draws
+
+# Positions of queries and keys that rope_scores rejects: negative, none, different numbers.
+BAD_POSITIONS = (
+    ([4, -1, 7], [0, 1, 2]),
+    ([0, 1, 2], [4, 7, -1]),
+    ([-1], [-1]),
+    ([], []),
+    ([3], [4, 5]),
+    ([3, 4], [5]),
+    ([], [5]),
+    ([5], []),
+)
+
+
+@check("6c-8-hidden", "6c-9-hidden")
+def test_positions(student, calls):
+    """As the basic checks, with other sizes."""
+    for asked in (VECTORS, SHIFT, SCORES):
+        asked.require(student, calls)
+
+
+def even(rng, low: int, high: int) -> int:
+    """Draw an even number, at least `low` and less than `high`, both even."""
+    return 2 * int(rng.integers(low // 2, high // 2))
+
+
+def call(function: str, *given) -> dict:
+    """The inputs of a call of a NumPy function."""
+    return {"function": function, "given": list(given)}
+
+
+def scores(rng, width: int, queries, keys, dtype: str = "float32") -> dict:
+    """The inputs of a call of rope_scores."""
+    q, k = rng.standard_normal((2, width)).astype(dtype)
+    return {"q": q, "k": k, "queries": list(map(int, queries)), "keys": list(map(int, keys))}
+
+
+@draws(VECTORS, "6c-4-basic")
+def matrices(rng):
+    """Few positions, and more than a thousand; positions up to 1000, where float32 has too few
+    digits, in no order; others with the same shape.
+    """
+    width = even(rng, 6, 10)
+    unsorted = np.sort(rng.uniform(0, 1000, 4))[[2, 0, 3, 1]]
+    return [
+        call("sinusoidal", int(rng.integers(3, 6)), even(rng, 6, 10)),
+        call("sinusoidal", 2, even(rng, 10, 16)),
+        call("sinusoidal_at", unsorted, width),
+        call("sinusoidal_at", rng.uniform(0, 1000, 4), width),
+        call("sinusoidal", int(rng.integers(1026, 1090)), 2),
+    ]
+
+
+@draws(SHIFT, "6c-5-basic")
+def shifts(rng):
+    """The handout's shifts, and a backward one."""
+    # of width 8, a matrix that is fitted to vectors is not exact
+    widths = rng.permutation([4, 4, 4, 6, 8]).tolist()
+    shifts = 1, 50, 100, 1000, -int(rng.integers(2, 1000))
+    return [{"k": k, "d_model": width} for k, width in zip(shifts, widths)]
+
+
+@draws(SCORES, "6c-6-basic")
+def pairs(rng):
+    """Any pairs of positions, twice with the same shapes; some at the same distance; some beyond
+    the ends of tables, and so narrow that angles in float32 have enough digits.
+    """
+    start, distance = rng.permutation(30)[:6], int(rng.integers(1, 10))
+    return [
+        scores(rng, 16, *rng.integers(0, 40, (2, 5)), "float64"),
+        scores(rng, 10, *rng.integers(0, 40, (2, 5))),
+        scores(rng, 10, *rng.integers(0, 40, (2, 5))),
+        scores(rng, 16, start + distance, start),
+        scores(rng, 4, *rng.integers(1026, 1500, (2, 3))),
+    ]
+
+
+@draws(VECTORS, "6c-7-basic")
+def alternatives(rng):
+    """Numbers of heads that are a power of two and not; shorter than in training, just as long, and
+    longer; some with one size of another call.
+    """
+    T, *heads = [(5, 4, 3), (3, 4, 5), (3, 4, 6), (5, 4, 6)][rng.integers(4)]
+    trained = int(rng.integers(6, 28))
+    longer = trained + int(rng.integers(1, 9)), 2 * trained + 1
+    lengths = int(rng.integers(3, trained)), trained, *longer
+    return [
+        *(call("alibi_bias", n_head, T) for n_head in heads),
+        *(call("interpolated_positions", length, trained) for length in lengths),
+        call("interpolated_positions", longer[1], trained - 1),
+        call("interpolated_positions", int(rng.integers(1026, 1090)), 1090),
+        call("alibi_bias", 2, int(rng.integers(130, 140))),
+    ]
+
+
+@draws(VECTORS, "6c-10-basic")
+def refused(rng):
+    """Widths that are odd or too small, negative lengths, and sizes below 1."""
+    positions, d_model = rng.standard_normal(3), even(rng, 6, 60)
+    calls = [call("sinusoidal", 5, d_model), call("sinusoidal_at", positions, d_model)]
+    calls += [call(name, 4, 6) for name in ("alibi_bias", "interpolated_positions")]
+    calls.append(call("sinusoidal", -1, d_model))
+    for bad in (d_model + 1, 1, 0, -4):
+        calls += [call("sinusoidal", 5, bad), call("sinusoidal_at", positions, bad)]
+    sizes = (0, 4), (4, 0), (-2, 4), (4, -2)
+    functions = "alibi_bias", "interpolated_positions"
+    return calls + [call(function, *each) for function in functions for each in sizes]
+
+
+@draws(SHIFT, "6c-10-basic")
+def refused_widths(rng):
+    """Widths that are odd or too small."""
+    d_model = even(rng, 6, 60)
+    return [{"k": 2, "d_model": width} for width in (d_model, d_model + 1, 1, 0, -4)]
+
+
+@draws(SCORES, "6c-10-basic")
+def refused_positions(rng):
+    """Negative positions, none, and different numbers of them."""
+    return [scores(rng, 8, *each) for each in (([4, 1], [0, 3]), *BAD_POSITIONS)]
+
+
+@draws(VECTORS, "6c-11-basic")
+def any_positions(rng):
+    """Negative positions, fractions, ints, float32, none, in any order; the smallest sizes."""
+    d_model = even(rng, 4, 8)
+    positions = [
+        np.append(rng.uniform(-100, 100, 3), -0.5),
+        np.append(rng.integers(-100, 100, 2), -7),
+        rng.integers(0, 1000, 3).astype("int32"),
+        np.repeat(rng.uniform(100, 900, 2), 2).astype("float32"),
+        np.zeros(0),
+    ]
+    small = {
+        "sinusoidal": ((0, d_model), (3, 2)),
+        "alibi_bias": ((1, 3), (3, 1)),
+        "interpolated_positions": ((1, 1), (5, 1)),
+    }
+    return [
+        *(call("sinusoidal_at", each, d_model) for each in positions),
+        *(call(function, *each) for function, sizes in small.items() for each in sizes),
+    ]
+
+
+@draws(SHIFT, "6c-11-basic")
+def small_shifts(rng):
+    """No shift; the smallest width."""
+    return [{"k": 0, "d_model": even(rng, 4, 8)}, {"k": -3, "d_model": 2}]
+
+
+@draws(VECTORS, "6c-8-hidden")
+def large(rng):
+    """A thousand positions, narrow and wide; fractions in any order; many heads."""
+    d_model, trained = even(rng, 6, 20), int(rng.integers(20, 40))
+    tables = (1000, d_model), (3, 512), (1, d_model), (1000, 2)
+    biases = (8, 20), (12, 7), (int(rng.integers(17, 30)), 40)
+    lengths = (1000, 999), (1000, 7), (7, 1000), (trained + 5, trained)
+    return [
+        *(call("sinusoidal", *sizes) for sizes in tables),
+        call("sinusoidal_at", rng.uniform(0, 1000, 9), 512),
+        call("sinusoidal_at", np.array([999.5]), d_model),
+        *(call("alibi_bias", *sizes) for sizes in biases),
+        *(call("interpolated_positions", *sizes) for sizes in lengths),
+    ]
+
+
+@draws(SHIFT, "6c-9-hidden")
+def far_shifts(rng):
+    """Small and large, in both directions."""
+    d_model, (forth, back) = even(rng, 6, 60), rng.integers(1, 1000, 2).tolist()
+    sizes = (forth, 512), (-back, d_model), (-1000, 4), (3, 4), (-1, d_model)
+    return [{"k": k, "d_model": width} for k, width in sizes]
+
+
+@draws(SCORES, "6c-9-hidden")
+def many_pairs(rng):
+    """One position and many; narrow and wide."""
+    width = even(rng, 4, 30)
+    return [
+        scores(rng, 2, [3], [11]),
+        scores(rng, width, [5], [0], "float64"),
+        scores(rng, width, *rng.integers(0, 40, (2, 30))),
+        scores(rng, 64, [5, 5, 5], [5, 4, 5], "float64"),
+    ]

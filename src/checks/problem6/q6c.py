@@ -1,0 +1,106 @@
+"""Question 6c, basic: sines and cosines, the matrix of a shift, RoPE's scores, ALiBi,
+interpolation; unusual positions, and rejected arguments.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder import WrongAnswer, check, describe, probe
+from autograder.inside.wire import Array
+from checks.support.asked import Asked, Close, Same
+
+
+@probe
+def compute(function, given):
+    """Call a NumPy function of positions.py: its result, and whether its arguments changed."""
+    import numpy as np
+
+    from submission.problem6 import positions
+
+    arguments = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
+    output = getattr(positions, function)(*arguments)
+    return {"output": output, "changed": not all(map(np.array_equal, arguments, given))}
+
+
+@probe
+def shift(k, d_model):
+    """Call shift_matrix."""
+    from submission.problem6.positions import shift_matrix
+
+    return {"output": shift_matrix(k, d_model)}
+
+
+@probe
+def score(q, k, queries, keys):
+    """Call rope_scores: its result, and whether its arguments changed."""
+    import torch
+
+    from submission.problem6.positions import rope_scores
+
+    vectors, places = [torch.from_numpy(x.copy()) for x in (q, k)], [[*queries], [*keys]]
+    output = rope_scores(*vectors, *places)
+    same = all(torch.equal(x, torch.from_numpy(y.copy())) for x, y in zip(vectors, (q, k)))
+    return {"output": output, "changed": not same or places != [queries, keys]}
+
+
+@dataclass(frozen=True)
+class Precise(Close):
+    """Close, with advice where digits are missing: a known mistake's reply would look right."""
+
+    def require(self, call: str, got, right) -> None:
+        """Compare two values of a reply; see `Asked`.
+
+        Raises:
+            WrongAnswer: they differ.
+        """
+        try:
+            super().require(call, got, right)
+        except WrongAnswer as wrong:
+            if not isinstance(got, Array) or describe(got) != describe(right):
+                raise
+            if not np.abs(got.data - right.data).max() < 1e-3:
+                raise
+            advice = (
+                "Is an intermediate result float32 (converting it to float64 doesn't restore its "
+                "digits), has a constant too few digits, or do the errors of many steps add up?"
+            )
+            raise WrongAnswer(f"{wrong.message}\n{advice}", compared=wrong.compared) from None
+
+
+def written(inputs: dict) -> str:
+    """The call of a NumPy function as a student would write it."""
+    shown = (
+        f"<{len(value)} positions, {value.dtype}>" if isinstance(value, np.ndarray) else repr(value)
+        for value in inputs["given"]
+    )
+    return f"{inputs['function']}({', '.join(shown)})"
+
+
+CHANGED = Same("{call} changes its arguments. Work on copies.")
+# The handout's tolerances; the first also for ALiBi and interpolation.
+VECTORS = Asked(
+    compute, written, {"output": Precise(tolerance={"float64": 1e-11}), "changed": CHANGED}
+)
+SHIFT = Asked(shift, "shift_matrix({k}, {d_model})", {"output": Precise()})  # 1e-10
+# A right table may have been computed in float32, with errors of about 1e-6 in the angles. Of
+# width 64 and positions up to 100, scores at one distance differ by at most 2e-5 in 6,000 draws.
+SCORES = Asked(
+    score,
+    "rope_scores({q}, {k}, {queries}, {keys})",
+    {"output": Close(tolerance={"float32": 1e-4, "float64": 1e-4}), "changed": CHANGED},
+)
+
+
+@check("6c-4-basic", "6c-5-basic", "6c-6-basic", "6c-7-basic", "6c-11-basic")
+def test_positions(student, calls):
+    """The results; unchanged arguments."""
+    for asked in (VECTORS, SHIFT, SCORES):
+        asked.require(student, calls)
+
+
+@check("6c-10-basic")
+def test_refused(student, calls):
+    """What is refused, and that other arguments are not; other checks judge what they give."""
+    for asked in (VECTORS, SHIFT, SCORES):
+        replace(asked, reply={}).require(student, calls)
