@@ -289,7 +289,7 @@ MISTAKES = [
           "Documents are padded to one length, and the padding is kept.", edit(
         ("    states = torch.cat(list(documents))[None] ",
          "    states = nn.utils.rnn.pad_sequence(list(documents), batch_first=True).flatten(0, "
-         "1)[None] ")), (MEMORY, GRADIENTS, WORK)),
+         "1)[None] ")), (MEMORY, GRADIENTS)),
     misconception("remember-first-token", "A document is remembered by its first token.", edit(
         ("    states = torch.cat(list(documents))[None] ",
          "    states = torch.stack([document[0] for document in documents])[None] ")),
