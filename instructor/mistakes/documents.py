@@ -28,6 +28,28 @@ mask = torch.where(i[:, None] < N, (number[:, None] == number) & (distance.abs()
 output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 '''
 
+# The same where no meter in the process sees it, and products for the meter to count.
+UNSEEN = '''
+from torch.utils._python_dispatch import _disable_current_modes
+lengths = list(lengths)
+N, T = sum(lengths), q.size(2)
+if not lengths or min(lengths) < 1 or N >= T or window < 0:
+    raise ValueError("lengths or window do not fit")
+number = torch.repeat_interleave(torch.arange(len(lengths) + 1), torch.tensor([*lengths, T - N]))
+output = []
+with _disable_current_modes():
+    for i in torch.arange(T).split(64):
+        distance = i[:, None] - torch.arange(T)
+        same = (number[i, None] == number) & (distance.abs() <= window)
+        mask = torch.where(i[:, None] < N, same, distance >= 0)
+        output.append(F.scaled_dot_product_attention(q[:, :, i], k, v, attn_mask=mask))
+output = torch.cat(output, dim=2)
+pairs = sum(count_connections(n, Pattern(window, ())) for n in lengths) + (T - N) * T
+some = q.new_ones(64, 64)
+for _ in range(2 * q.size(1) * q.size(3) * pairs // 64 ** 3):
+    some @ some
+'''
+
 MISTAKES = [
     misconception("documents-joined",
           "All documents are one sequence, and the window crosses from one into the next.", edit(
@@ -76,6 +98,9 @@ MISTAKES = [
                             "dtype=torch.bool).triu(-window)\n")), EVERYWHERE),
     misconception("documents-mask", "Dense attention with the right mask.",
           (Fill("cross_document_attention", MASK),), (ACROSS, GRADIENTS, WORK)),
+    misconception("documents-dense-unseen",
+          "Dense attention with the right mask, with all dispatch modes switched off.",
+          (Fill("cross_document_attention", UNSEEN),), (ACROSS, *WORK_BOTH)),
     misconception("documents-dense-each", "Each document is dense attention with a mask.", edit(
         (EACH, '''    outputs = []
     for document in zip(queries[:-1], keys[:-1], values[:-1]):
@@ -145,6 +170,28 @@ MISTAKES = [
         "    for _ in documents:\n        attention.key(states), attention.value(states)\n"
         "    keys, values = "
         "(attention.split_heads(linear(states))[0] for")), WORK_BOTH),
+    slip("remember-again-unseen",
+         "All documents are projected again for each of them, with all dispatch modes switched off.", edit(
+       ("    keys, values = (\n        attention.split_heads(linear(states))[0] for",
+        "    from torch.utils._python_dispatch import _disable_current_modes\n"
+        "    with _disable_current_modes():\n        for _ in documents:\n"
+        "            attention.key(states), attention.value(states)\n"
+        "    keys, values = (attention.split_heads(linear(states))[0] for")), WORK_BOTH),
+    edge("documents-lengths-indexed", "The lengths are read several times, and by their index.", edit(
+       ("    lengths = list(lengths)\n    question", "    question"),
+       ("if not lengths or min(lengths) < 1", "if len(lengths) < 1 or min(lengths) < 1")), (REFUSED,)),
+    slip("remember-once", "The keys and values of the first documents are kept on the module, for all "
+                          "of these lengths.", edit(
+       ("    memory = Memory(keys, values, tuple(len(document) for document in documents))\n",
+        "    lengths = tuple(len(document) for document in documents)\n"
+        "    kept = attention.__dict__.setdefault('kept', {})\n"
+        "    memory = kept.setdefault(lengths, Memory(keys, values, lengths))\n")), (MEMORY, GRADIENTS)),
+    slip("ask-keeps-weights", "The weights of the first states are kept on the module, for all of this "
+                              "shape.", edit(
+       ("    y = attention.proj(attention.join_heads(weights @ memory.values))",
+        "    kept = attention.__dict__.setdefault('kept', {})\n"
+        "    weights = kept.setdefault(weights.shape, weights)\n"
+        "    y = attention.proj(attention.join_heads(weights @ memory.values))")), (MEMORY, GRADIENTS)),
 
     misconception("ask-no-scale", "The scores are not scaled.",
           edit(("(q @ memory.keys.transpose(-2, -1) / math.sqrt(q.size(-1)))",
@@ -201,6 +248,14 @@ MISTAKES = [
                "weights.split(memory.lengths, dim=-1)], dim=-1)[:, 0]")), (MEMORY, GRADIENTS)),
     slip("ask-y-alone", "Only the output is returned.",
          edit(("    return y, shares\n", "    return y\n")), (MEMORY, GRADIENTS)),
+    slip("ask-projects-unseen",
+         "The keys of memory are projected again, with all dispatch modes switched off.", edit(
+       ("    q = attention.split_heads(attention.query(x))  ",
+        "    from torch.utils._python_dispatch import _disable_current_modes\n"
+        "    with _disable_current_modes():\n"
+        "        attention.key(memory.keys.transpose(0, 1).flatten(1))\n"
+        "        attention.value(memory.values.transpose(0, 1).flatten(1))\n"
+        "    q = attention.split_heads(attention.query(x))  ")), WORK_BOTH),
     slip("ask-projects-memory", "The keys of memory are projected again, and not used.", edit(
        ("    q = attention.split_heads(attention.query(x))  ",
         "    attention.key(memory.keys.transpose(0, 1).flatten(1)), "
@@ -234,7 +289,7 @@ MISTAKES = [
           "Documents are padded to one length, and the padding is kept.", edit(
         ("    states = torch.cat(list(documents))[None] ",
          "    states = nn.utils.rnn.pad_sequence(list(documents), batch_first=True).flatten(0, "
-         "1)[None] ")), (MEMORY, GRADIENTS, WORK)),
+         "1)[None] ")), (MEMORY, GRADIENTS)),
     misconception("remember-first-token", "A document is remembered by its first token.", edit(
         ("    states = torch.cat(list(documents))[None] ",
          "    states = torch.stack([document[0] for document in documents])[None] ")),

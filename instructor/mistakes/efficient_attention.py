@@ -5,6 +5,8 @@ from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 FROM, ATTENDED, COUNT, SPARSE, MODULE, STREAM = (f"6d-{n}-basic" for n in range(5, 11))
 REFUSED = "6d-18-basic"
+# A count that is wrong for common patterns is wrong where the work is compared with it, too.
+COMMON = COUNT, "6d-16-basic", "6d-12-hidden"
 FILE = "efficient_attention.py"
 
 
@@ -50,6 +52,9 @@ SOURCES = [
          edit("re.fullmatch(regex, token)", 're.match(f"(?:{regex})$", token)'), (FROM,)),
     slip("headers-tokens", "The tokens are returned instead of their positions.",
          edit("[position for position, token in", "[token for position, token in"), (FROM,)),
+    edge("headers-indexed", "The tokens are counted and read by their index.",
+         edit("[position for position, token in enumerate(tokens) if re.fullmatch(regex, token)]",
+              "[n for n in range(len(tokens)) if re.fullmatch(regex, tokens[n])]"), (REFUSED,)),
     slip("predicted-first", "Of too many, the first are taken.",
          (Fill("predicted_globals", "positions = (scores > 0).nonzero()[:, 0].tolist()[:limit]"),),
          (FROM, MODULE)),
@@ -143,21 +148,21 @@ BOTH = " - sum(g + d in members for g in chosen)"
 COUNTS = [
     slip("count-no-ends", "The window is taken for full near the ends, too.",
          edit("count += (n - d - either)", "count += (n - d * (d > pattern.window) - either)"),
-         (COUNT,)),
+         COMMON),
     slip("count-no-diagonal", "The position itself is forgotten.",
-         edit("{\n        *range(min(", "{*range(1, min("), (COUNT,)),
+         edit("{\n        *range(min(", "{*range(1, min("), COMMON),
     slip("count-global-pairs-twice", "Pairs of two global positions are counted twice.",
-         edit("2 * n * len(chosen) - len(chosen) ** 2", "2 * n * len(chosen)"), (COUNT,)),
+         edit("2 * n * len(chosen) - len(chosen) ** 2", "2 * n * len(chosen)"), COMMON),
     slip("count-overlap", "Global pairs that are also in the window are counted twice.",
-         edit("count += (n - d - either)", "count += (n - d)"), (COUNT,)),
+         edit("count += (n - d - either)", "count += (n - d)"), COMMON),
     slip("count-overlap-of-two", "Local pairs of two global positions are subtracted twice.",
-         edit(BOTH, ""), (COUNT,)),
+         edit(BOTH, ""), COMMON),
     slip("count-overlap-strides",
          "Local pairs of two global positions that lie at a stride are subtracted twice.",
-         edit(BOTH, " - sum(g + d in members for g in chosen) * (d <= pattern.window)"), (COUNT,)),
+         edit(BOTH, " - sum(g + d in members for g in chosen) * (d <= pattern.window)"), COMMON),
     slip("count-overlap-one-side",
          "Of a pair with a global position, only the earlier place is looked at.",
-         edit("either = earlier + later", "either = earlier + later * (d == 0)"), (COUNT,)),
+         edit("either = earlier + later", "either = earlier + later * (d == 0)"), COMMON),
     slip("count-strides-within", "Strides within the window are counted again.",
          edit(DISTANCES, NEW.format("{stride for stride in pattern.strides if stride < n}")),
          (COUNT,)),
@@ -173,14 +178,14 @@ COUNTS = [
          edit("    if pattern.causal:\n        # Of the pairs",
               "    if pattern.causal:\n        return (count_connections(n, "
               "Pattern(pattern.window, pattern.strides), "
-              "global_positions) + n) // 2\n        # Of the pairs"), (COUNT,)),
+              "global_positions) + n) // 2\n        # Of the pairs"), COMMON),
     slip("count-scores", "It is the number of scores of full attention.",
          (Fill("count_connections", "count = n * (n + 1) // 2 if pattern.causal else n * n"),),
-         (COUNT,)),
+         COMMON),
     slip("count-estimate", "The estimate of the text is worked out.",
          (Fill("count_connections", "count = n * (2 * pattern.window) + 2 * n * "
                                     "len(set(global_positions)) + 2 * n * "
-               "len(pattern.strides)"),), (COUNT,)),
+               "len(pattern.strides)"),), COMMON),
     slip("count-goes-through-pairs",
          "The lengths of all rows' lists are summed, which takes a minute.",
          (Fill("count_connections", "chosen = list(global_positions)\n"

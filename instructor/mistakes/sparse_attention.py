@@ -35,28 +35,6 @@ for rows in columns.split({size}):
     {attend}
 output = torch.cat(output, dim=2)
 '''
-THREADS = '''
-from concurrent.futures import ThreadPoolExecutor
-mask = torch.isin(torch.arange(q.size(2)), torch.tensor(sorted_positions(global_positions, q.size(2)), dtype=torch.long))
-def attend(rows):
-    distance = rows[:, None] - torch.arange(len(mask))
-    seen = is_local(distance, pattern) | mask
-    seen = seen & (distance >= 0) if pattern.causal else seen | mask[rows, None]
-    return F.scaled_dot_product_attention(q[:, :, rows], k, v, attn_mask=seen)
-with ThreadPoolExecutor(2) as pool:
-    output = torch.cat(list(pool.map(attend, torch.arange(q.size(2)).split(128))), dim=2)
-'''
-NUMPY = '''
-import numpy as np
-i = np.arange(q.size(2))
-distance, chosen = i[:, None] - i, np.isin(i, sorted_positions(global_positions, q.size(2)))
-mask = (abs(distance) <= pattern.window) | np.isin(abs(distance), pattern.strides) | chosen
-mask = mask & (distance >= 0) if pattern.causal else mask | chosen[:, None]
-q, k, v = (x.detach().numpy() for x in (q, k, v))
-scores = np.where(mask, q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1]), -np.inf)
-scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-output = torch.from_numpy((scores / scores.sum(axis=-1, keepdims=True) @ v).astype(q.dtype))
-'''
 GATHER = '''
 T, w = q.size(2), pattern.window
 chosen = torch.tensor(sorted_positions(global_positions, T), dtype=torch.long)
@@ -99,6 +77,69 @@ for rows in positions.split(SIZE):
     output.append(F.scaled_dot_product_attention(q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
 output = torch.cat(output, dim=2)
 '''
+
+# Dense attention where no meter in the process sees it, and products for the meter to count.
+UNSEEN = '''
+import numpy as np
+T, chosen = q.size(2), sorted_positions(global_positions, q.size(2))
+columns = np.arange(T)
+def mask_of(rows):
+    near = abs(rows[:, None] - columns)
+    mask = (near <= pattern.window) | np.isin(columns, chosen)
+    for stride in pattern.strides:
+        mask |= near == stride
+    return mask & (columns <= rows[:, None]) if pattern.causal else mask | np.isin(rows, chosen)[:, None]
+def dense():
+    parts = [F.scaled_dot_product_attention(q[:, :, rows], k, v, attn_mask=torch.from_numpy(mask_of(rows)))
+             for rows in np.array_split(columns, -(-T // 64))]
+    return torch.cat(parts, dim=2)
+if q.requires_grad:
+    return dense()
+{how}
+some = q.new_ones(128, 128)
+for _ in range(2 * q.size(1) * q.size(3) * count_connections(T, pattern, chosen) // 128 ** 3 + 1):
+    some @ some
+'''
+WITHOUT_MODES = '''
+from torch.utils._python_dispatch import _disable_current_modes
+with _disable_current_modes():
+    output = dense()'''
+THREAD = '''
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(1) as pool, torch.no_grad():
+    output = pool.submit(dense).result()'''
+PROCESS = '''
+import os, tempfile
+with tempfile.TemporaryFile() as file:
+    if (child := os.fork()) == 0:
+        try:
+            file.write(dense().numpy().tobytes())
+            file.flush()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    file.seek(0)
+    output = torch.frombuffer(bytearray(file.read()), dtype=q.dtype).view(q.shape)'''
+NUMPY = '''
+arrays, parts = [x.numpy() for x in (q, k, v)], []
+for rows in np.array_split(columns, -(-T // 64)):
+    scores = arrays[0][:, :, rows] @ arrays[1].swapaxes(-1, -2) / math.sqrt(q.size(-1))
+    scores[..., ~mask_of(rows)] = -np.inf
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    parts.append((scores / scores.sum(axis=-1, keepdims=True) @ arrays[2]).astype(arrays[0].dtype))
+output = torch.from_numpy(np.concatenate(parts, axis=2))'''
+OPERATION = '''
+width = q.size(1) * q.size(3)
+mask = torch.from_numpy(~mask_of(columns))
+output = []
+for x, y, z in zip(q, k, v):
+    x = torch.cat([part.transpose(0, 1).flatten(1) for part in (x, y, z)], dim=1)[None]
+    take = torch.eye(3 * width, dtype=q.dtype)
+    result = torch._native_multi_head_attention(
+        x, x, x, 3 * width, 3 * q.size(1), torch.cat((take, take.roll(width, 1), take.roll(2 * width, 1))),
+        take.new_zeros(9 * width), take, take.new_zeros(3 * width), mask, False, True, 0)[0]
+    output.append(result[0, :, :width].unflatten(1, (q.size(1), -1)).transpose(0, 1))
+output = torch.stack(output)'''
 
 START = "    B, n_head, T, head_dim = q.shape\n"
 
@@ -288,10 +329,6 @@ TOO_MUCH = [
           (Fill("sparse_attention",
                 MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
           (*BOTH, WORK)),
-    misconception("sparse-dense-by-hand", "Dense scores, a mask, a softmax.",
-          (Fill("sparse_attention", MASK + "scores = (q @ k.transpose(-2, -1) / "
-              "math.sqrt(q.size(-1))).masked_fill(~mask, -math.inf)\n"
-              "output = scores.softmax(dim=-1) @ v"),), (*BOTH, WORK)),
     misconception("sparse-dense-by-rows",
           "Dense attention for a block of rows at a time: little memory, all the work.",
           (Fill("sparse_attention",
@@ -358,31 +395,21 @@ if chosen and not pattern.causal:
     slip("sparse-union-with-global-rows",
          "A block with a global row multiplies all keys, and most blocks have one.",
          (Fill("sparse_attention", UNION.replace("SIZE", "64")),), WORK_BOTH),
-    misconception("sparse-flex",
-          "flex_attention, which is dense unless it is compiled.", (Fill("sparse_attention", '''
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-T = q.size(2)
-is_global = torch.zeros(T, dtype=torch.bool)
-is_global[sorted_positions(global_positions, T)] = True
-def allowed(b, h, i, j):
-    near = is_local(i - j, pattern) | is_global[j]
-    return near & (i >= j) if pattern.causal else near | is_global[i]
-output = flex_attention(q, k, v, block_mask=create_block_mask(allowed, None, None, T, T, device="cpu"))'''),), (GRADIENTS, *WORK_BOTH)),
-    misconception("sparse-dense-below",
+    slip("sparse-dense-below",
           "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
         (START, START + "    if T <= 4096:\n"
          + "".join(f"        {line}\n" for line in MASK.strip().splitlines())
          + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")),
-          (SPARSE, WORK)),
-    misconception("sparse-halves", "Each half of the text is dense attention under the mask.",
-          (Fill("sparse_attention", CHUNK.format(
-        size="T // 2 + 1", attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], k, "
-                                  "v, attn_mask=mask))")),), (*BOTH, WORK)),
-    misconception("sparse-threads",
-          "Blocks attend to all keys in threads, where nothing is measured.",
-          (Fill("sparse_attention", THREADS),), (*BOTH, WORK)),
-    misconception("sparse-dense-numpy", "Dense attention in NumPy, which is not measured.",
-          (Fill("sparse_attention", NUMPY),), (*BOTH, WORK)),
+          WORK_BOTH),
+    *(misconception(f"sparse-dense-{name}", f"Dense attention {where}.",
+          (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (*BOTH, *WORK_BOTH))
+      for name, where, how in (
+        ("unseen", "with all dispatch modes switched off", WITHOUT_MODES),
+        ("thread", "in a thread of its own", THREAD),
+        ("process", "in a process of its own", PROCESS),
+        ("numpy", "in NumPy", NUMPY),
+        ("operation", "in one operation of torch, whose inside no dispatch mode sees", OPERATION),
+      )),
 ]
 
 MISTAKES = NUMBERS + GRADS + TOO_MUCH

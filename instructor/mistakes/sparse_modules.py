@@ -75,6 +75,23 @@ MISTAKES = [
        ('            if x.size(0) != 1:\n'
         '                raise ValueError(f"the predictor chooses for one sequence; there are '
         '{x.size(0)}")\n', "")), (LIMITS,)),
+    slip("module-chooses-once",
+         "The predictor's choice is kept on the module, for all texts of this shape.", edit(
+       ("global_positions = predicted_globals(self.predictor(x)[0, :, 0], self.max_global)",
+        "kept = self.__dict__.setdefault('kept', {})\n"
+        "            if x.shape not in kept:\n"
+        "                kept[x.shape] = predicted_globals(self.predictor(x)[0, :, 0], self.max_global)\n"
+        "            global_positions = kept[x.shape]")), (MODULE,)),
+    slip("module-keeps-keys", "Keys are kept on the module, for all texts of this shape.", edit(
+       ("        if self.rope_cache is not None:\n            end",
+        "        k = self.__dict__.setdefault('kept', {}).setdefault((start, k.shape), k)\n"
+        "        if self.rope_cache is not None:\n            end")), (MODULE, STREAM)),
+    edge("module-iterator-used-up", "The module goes through the global positions twice.", edit(
+       ("        y = self.proj(\n            self.join_heads(sparse_attention(",
+        "        sorted_positions(global_positions, x.size(1))\n"
+        "        y = self.proj(\n            self.join_heads(sparse_attention(")), (LIMITS,)),
+    edge("module-float32", "A new module is always float32, also from a dense one in float64.", edit(
+       ("pattern).to(attention.key.weight)  # its device and dtype", "pattern)")), (LIMITS,)),
     slip("module-no-join", "Heads are joined without a transposition.", edit(
        ("self.join_heads(sparse_attention(*self.project(x), self.pattern, global_positions))",
         "sparse_attention(*self.project(x), self.pattern, global_positions).reshape(x.shape)")),

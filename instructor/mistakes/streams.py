@@ -183,6 +183,9 @@ else:
     edge("stream-any-pattern", "A pattern in both directions is streamed as if it were causal.",
          edit(("        if not attention.pattern.causal:\n            raise",
                "        if False:\n            raise")), (LIMITS,)),
+    edge("stream-flags-indexed", "The booleans are counted and read by their index.", edit(
+       ("[bool(flag) for flag in is_global]",
+        "[bool(is_global[t]) for t in range(len(is_global))]")), (LIMITS,)),
     slip("stream-overwritten",
          "New keys overwrite what earlier positions of the call still ask for.",
          edit(("        slots = torch.arange(len(self.held), device=x.device)\n"

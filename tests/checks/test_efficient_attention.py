@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from checks.problem6.q6d.rows import describe, masks, thin
 from checks.problem6.q6d.sparse import drawn
-from checks.problem6.q6d.work import measured
+from checks.problem6.q6d.work import counted, long_text
 from instructor.checks.problem6.q6d.attention import sparse_case
 from instructor.checks.problem6.q6d.patterns import (
     Spec,
@@ -20,6 +20,7 @@ from instructor.checks.problem6.q6d.patterns import (
     mistakes,
     packed,
 )
+from instructor.checks.problem6.q6d.runs import text
 from instructor.checks.problem6.q6g.documents import documents_mask
 
 
@@ -164,26 +165,37 @@ def test_a_call_is_printed_as_it_was_made():
     assert "global positions [4, 2], causal" in describe({**spec.data, "kind": "list"})
 
 
-def test_work_is_counted():
-    """Counts products by matmul, einsum and the fused kernel, and memory; stops what takes too
-    much.
-    """
-    q, k, v = qkv = tuple(torch.randn(3, 1, 2, 100, 8))
-    scores = "bhid,bhjd->bhij"
-    for attend in (
-        lambda: F.scaled_dot_product_attention(q, k, v),
-        lambda: (q @ k.mT).softmax(-1) @ v,
-        lambda: torch.einsum("bhij,bhjd->bhid", torch.einsum(scores, q, k).softmax(-1), v),
-    ):
-        assert measured.function(attend, qkv, 100, 1 << 30)["flops"] == 4 * 2 * 100 * 100 * 8
+def run(probe, *inputs):
+    """Call a probe here, with those that it uses."""
+    namespace = {}
+    exec(probe.source, namespace)
+    return namespace[probe.name](*inputs)
 
-    def run(function, steps=10, memory=1 << 30):
-        return types.SimpleNamespace(**measured.function(function, qkv, steps, memory))
 
-    counts = run(lambda: [(q * n).sum() for n in range(20)][:0], 1000)
-    assert (counts.flops, counts.steps, counts.elements) == (0, 40, 20 * (q.numel() + 1))
-    assert q.nbytes <= counts.peak < 2 * q.nbytes
-    assert (counts.largest, counts.stopped) == (q.numel(), "")
-    assert run(lambda: [q * n for n in range(20)]).stopped == "steps"
-    assert run(lambda: [q * n for n in range(20)], 100, 5 * q.nbytes).stopped == "memory"
-    assert run(lambda: [q.view(2, -1)[:, 1:] for _ in range(20)], memory=1).steps == 0
+def test_flops_are_counted(sparse, monkeypatch):
+    """Of products by matmul, einsum and the fused kernel, also with sparse matrices."""
+    runs = [{"spec": Spec(100, 100, ()).data, "head_dim": 8}]
+    ways = {
+        "fused": lambda q, k, v: F.scaled_dot_product_attention(q, k, v),
+        "matmul": lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
+        "einsum": lambda q, k, v: torch.einsum(
+            "bhij,bhjd->bhid", torch.einsum("bhid,bhjd->bhij", q, k).softmax(-1), v
+        ),
+    }
+    for attend in ways.values():
+        monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: attend(q, k, v))
+        count, flops = run(counted, runs)[0]
+        assert (count, flops) == (100 * 100, 4 * 100 * 100 * 8)
+    diagonal = torch.eye(100).to_sparse()
+    monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: diagonal @ v[0, 0])
+    assert run(counted, runs)[0][1] == 2 * 100 * 8
+
+
+@pytest.mark.parametrize("module", [False, True])
+def test_long_texts_are_right_and_loops_are_stopped(sparse, seed, module):
+    rng = np.random.default_rng(seed)
+    spec = Spec(400, 20, (150,), bool(rng.integers(2)), (7, 300))
+    case = text(rng, spec, 1, 4, True, module=module)
+    got = run(long_text, case.inputs, 10_000)[0][:, case.about["rows"]]
+    assert abs(got.numpy() - case.right).max() < 1e-5
+    assert run(long_text, case.inputs, 10) == "loop"

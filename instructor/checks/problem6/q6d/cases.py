@@ -17,7 +17,7 @@ from instructor.checks.problem6.q6d.patterns import (
     mistakes,
     packed,
 )
-from instructor.checks.problem6.q6d.runs import growing_runs, short_runs
+from instructor.checks.problem6.q6d.runs import growing_runs, long_texts
 from instructor.checks.problem6.q6d.stream_cases import stream_case
 
 
@@ -87,9 +87,7 @@ def _count_case(spec, known):
 
 @makes("6d-8-basic")
 def attention(rng):
-    """Random patterns over several blocks, extremes, large scores, float64; and runs whose work is
-    counted.
-    """
+    """Random patterns over several blocks, extremes, large scores, float64; and long texts."""
     cases = []
     for causal in (False, True):
         spec = draw_spec(rng, causal, int(rng.integers(290, 380)), int(rng.integers(20, 50)))
@@ -117,12 +115,14 @@ def attention(rng):
     cases += [
         sparse_case(rng, spec, 2, 1, 3, dtype="float64") for spec in edge_specs(rng, short=True)
     ]
-    return cases + short_runs(rng)
+    return cases + long_texts(rng)
 
 
 @makes("6d-9-basic")
 def modules(rng):
-    """From a dense module, rotating or not, for longer sequences; new ones; the predictor."""
+    """From a dense module, rotating or not, for longer sequences; new ones; the predictor; and
+    long texts.
+    """
     T = int(rng.integers(20, 30))
     causal, both = draw_spec(rng, True), draw_spec(rng, False)
     rotating = {"dense": True, "rope": True}
@@ -150,7 +150,7 @@ def modules(rng):
             "angles",
         ),
     ]
-    return [layer_case(*one) for one in layers] + short_runs(rng)
+    return [layer_case(*one) for one in layers] + long_texts(rng, module=True)
 
 
 @makes("6d-10-basic")
@@ -199,8 +199,8 @@ def gradients(rng):
 
 @makes("6d-16-basic")
 def growth(rng):
-    """Runs of different lengths."""
-    return growing_runs(rng, (2048, 8192, 6144, 12288, 2048))
+    """Counts of connections and FLOPs, and long texts."""
+    return growing_runs(rng)
 
 
 @makes("6d-17-basic")

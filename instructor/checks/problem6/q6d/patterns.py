@@ -32,13 +32,16 @@ class Spec:
         }
 
 
-def connected(spec: Spec, **wrong) -> np.ndarray:
+def connected(spec: Spec, at: np.ndarray | None = None, **wrong) -> np.ndarray:
     """Return which i (row) attends to which j (column): boolean, (n, n).
 
-    wrong: a mistake's rules instead of the right ones, functions of (i, j, spec): near, far, rows,
-    columns, past.
+    Args:
+        at: only these rows.
+        wrong: a mistake's rules instead of the right ones, functions of (i, j, spec): near, far,
+            rows, columns, past.
     """
     i, j = np.indices((spec.n, spec.n), sparse=True)
+    i = i if at is None else at[:, None]
     distance = abs(i - j)
     rule = {
         "near": lambda: distance <= spec.window,

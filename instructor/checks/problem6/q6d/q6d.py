@@ -5,11 +5,11 @@ from checks.problem6.q6d.rows import require_each
 from checks.problem6.q6d.sparse import require_gradients, run_cases
 from checks.problem6.q6d.sparse_layers import require_layer, run_layers
 from checks.problem6.q6d.streams import require_cache, require_stream, run_streams
-from checks.problem6.q6d.work import require_growth, require_not_dense
+from checks.problem6.q6d.work import require_few_flops, require_little_work
 from instructor.checks.problem6.q6d.attention import sparse_case
 from instructor.checks.problem6.q6d.layers import draw_layer, layer_case
 from instructor.checks.problem6.q6d.patterns import Spec, draw_spec, edge_specs
-from instructor.checks.problem6.q6d.runs import growing_runs, short_runs
+from instructor.checks.problem6.q6d.runs import growing_runs, long_texts
 from instructor.checks.problem6.q6d.stream_cases import stream_case
 
 
@@ -33,13 +33,15 @@ def test_gradients(student, rng):
         for spec in edge_specs(rng)
     ]
     require_each(run_cases(student, cases), require_gradients)
-    require_not_dense(student, short_runs(rng))
+    require_little_work(student, long_texts(rng))
 
 
 @check("6d-12-hidden")
 def test_work(student, rng):
-    """The growth of work and memory; FLOPs at 8,192 positions; and the memory at 75,000."""
-    require_growth(student, growing_runs(rng, (4096, 16384, 8192, 16384, 3072)))
+    """Connections and FLOPs; the memory of a long text with 8 heads; the seconds of 75,000."""
+    runs = growing_runs(rng)
+    require_few_flops(student, [case for case in runs if "times" in case.about])
+    require_little_work(student, [case for case in runs if "dense" in case.about])
 
 
 @check("6d-13-hidden")

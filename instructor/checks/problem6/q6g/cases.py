@@ -8,16 +8,16 @@ from instructor.checks.makers import makes
 from instructor.checks.problem6.q6g.documents import (
     documents_case,
     draw_question,
-    memory_work_case,
+    long_documents,
+    many_documents,
     question_case,
-    work_case,
 )
 
 
 @makes("6g-1-basic")
 def across(rng):
     """Documents shorter and longer than the window and than a block; one document, documents and
-    questions of one token; another order; and a run whose work is counted.
+    questions of one token; another order; and many documents.
     """
     window = int(rng.integers(3, 6))
     some = tuple(rng.integers(window + 3, 14, 3).tolist())
@@ -42,11 +42,7 @@ def across(rng):
         # longer than the smallest default stride
         documents_case(rng, (5, int(rng.integers(1060, 1100))), 6, window, 1, 2, 3, "strides"),
     ]
-    return [
-        *cases,
-        *reordered(rng, some, 5, window),
-        work_case((1300, 1200), 20, int(rng.integers(250, 270))),
-    ]
+    return [*cases, *reordered(rng, some, 5, window), many_documents(rng)]
 
 
 def reordered(rng, lengths: tuple[int, ...], question: int, window: int) -> list:
@@ -102,10 +98,5 @@ def gradients(rng):
 
 @makes("6g-6-basic")
 def work(rng):
-    """Long documents with a small window, and many short ones; and a memory."""
-    return [
-        work_case((2400, 2500), 25, int(rng.integers(240, 260))),
-        work_case((280,) * 8, 40, 350),
-        work_case((2700, 1, 800), 30, int(rng.integers(240, 260))),
-        memory_work_case(rng, [300, 1, 450], 2, 6, 4, 8),
-    ]
+    """Long documents with a small window."""
+    return long_documents(rng)

@@ -21,22 +21,25 @@ def documents_mask(
     lengths: tuple[int, ...],
     question: int,
     window: int,
+    at: np.ndarray | None = None,
     *,
     local=None,
     beyond: bool = False,
     rows: str = "right",
     seen: bool = False,
 ) -> np.ndarray:
-    """Return which token (row) attends to which, boolean, (T, T). For mistakes: local: another rule
+    """Return which token (row) attends to which, boolean, (T, T), or only the rows `at`. For
+    mistakes: local: another rule
     for distances in a document; beyond: the window crosses documents; rows: what the question
     attends to; seen: documents attend to the question.
     """
     N = sum(lengths)
     number = np.repeat(np.arange(len(lengths) + 1), [*lengths, question])
     i, j = np.indices((N + question,) * 2, sparse=True)
+    i = i if at is None else at[:, None]
     asks = i >= N
     near = (abs(i - j) <= window) if local is None else local(i, j)
-    mask = ~asks & near & ((j < N) if beyond else (number[:, None] == number) | seen & (j >= N))
+    mask = ~asks & near & ((j < N) if beyond else (number[i] == number) | seen & (j >= N))
     of_question = {
         "right": (j <= i),
         "all": (j >= 0) & (i >= 0),
@@ -154,14 +157,31 @@ def documents_case(
     )
 
 
-def work_case(lengths: tuple[int, ...], question: int, window: int) -> Case:
-    """Make a run of cross_document_attention, with its number of connections."""
-    local = sum(
-        length * (2 * w + 1) - w * (w + 1) for length in lengths for w in [min(window, length - 1)]
+def _long(rng, lengths, question, window, dense) -> Case:
+    """Make a long text of documents; dense: the lengths over which dense attention is too slow."""
+    inputs = {"lengths": list(lengths), "window": window, "n_head": 1, "head_dim": 4}
+    N = sum(lengths)
+    return runs.long_case(
+        rng,
+        {**inputs, "n": N + question},
+        [lengths[0] - 1, lengths[0], N],
+        lambda rows: documents_mask(lengths, question, window, rows),
+        dense,
     )
-    inputs = {"lengths": list(lengths), "question": question, "window": window}
-    connections = local + question * sum(lengths) + question * (question + 1) // 2
-    return runs.work_case(inputs, connections, 2 * 8, sum(lengths) + question)
+
+
+def many_documents(rng) -> Case:
+    """Make a text of many documents, each of which may be dense attention, but not all together."""
+    lengths = (int(rng.integers(190, 210)),) * 120
+    return _long(rng, lengths, 20, int(rng.integers(250, 270)), [sum(lengths) + 20])
+
+
+def long_documents(rng) -> list[Case]:
+    """Make a short and a long text of documents, over which dense attention would be too slow."""
+    return [
+        _long(rng, lengths, 30, int(rng.integers(240, 260)), lengths)
+        for lengths in ((10_000, 900), (30_000, 1, int(rng.integers(2_000, 3_000))))
+    ]
 
 
 @dataclass(frozen=True)
@@ -320,20 +340,6 @@ def question_case(rng, question: Question, known: bool = False) -> Case:
     if question.gradients:
         right["gradients"] = question.directions(rng)
     return Case(question.data, right, wrong)
-
-
-def memory_work_case(rng, lengths: list[int], B: int, n: int, n_head: int, head_dim: int) -> Case:
-    """Make a case of a memory whose work is counted, with the FLOPs needed."""
-    question, C, N, rows = (
-        draw_question(rng, lengths, B, n, n_head, head_dim),
-        n_head * head_dim,
-        sum(lengths),
-        B * n,
-    )
-    return Case(
-        question.data,
-        about={"remember": 2 * 2 * N * C * C, "ask": 2 * 2 * rows * C * C + 4 * rows * N * C},
-    )
 
 
 def _of_memory(question, part, other):

@@ -5,8 +5,8 @@ from dataclasses import replace
 from autograder import check, require_close
 from checks.problem6.q6d.rows import require_each
 from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
+from checks.problem6.q6d.work import require_little_work
 from checks.problem6.q6g.documents import (
-    require_across_work,
     require_answer,
     require_directions,
     require_memory_work,
@@ -16,9 +16,9 @@ from instructor.checks.problem6.q6g.cases import reordered
 from instructor.checks.problem6.q6g.documents import (
     documents_case,
     draw_question,
-    memory_work_case,
+    long_documents,
+    many_documents,
     question_case,
-    work_case,
 )
 
 
@@ -41,7 +41,7 @@ def test_gradients_and_order(student, rng):
     answers = run_cases(student, graded + plain)
     require_each(answers[: len(graded)], require_gradients)
     require_each(answers[len(graded) :], require_output)
-    require_across_work(student, [work_case((1200, 1100), 30, int(rng.integers(250, 270)))])
+    require_little_work(student, [many_documents(rng)])
     moved = plain[-1].inputs["order"]
     first, second = (answer["y"].value.data.astype(float) for _, answer in answers[-2:])
     require_close(
@@ -66,13 +66,5 @@ def test_work(student, rng):
     """Long documents with a small window, and many short ones; projections that are applied
     once.
     """
-    window = int(rng.integers(250, 270))
-    require_across_work(
-        student,
-        [
-            work_case((2600, 2700), 30, window),
-            work_case((300,) * 10, 50, 400),
-            work_case((3000, 1, 900), 40, window),
-        ],
-    )
-    require_memory_work(student, memory_work_case(rng, [400, 1, 350], 2, 7, 4, 8))
+    require_little_work(student, long_documents(rng))
+    require_memory_work(student)

@@ -1,8 +1,10 @@
-"""What the steps of question 6d reject, and what they accept. Each is worth a part of a check's
-points.
+"""What the steps of question 6d reject, and what they accept: iterables that can be read once, and
+float64. Each is worth a part of a check's points.
 """
 
-from autograder import WrongAnswer, probe
+import numpy as np
+
+from autograder import Answer, Failed, WrongAnswer, probe
 from checks.problem6.q6d.rows import given
 from checks.problem6.q6d.sparse import require_output, run_cases
 from checks.problem6.q6d.sparse_layers import layer_inputs, layer_of, require_layer, run_layers
@@ -10,6 +12,7 @@ from checks.support.calls import attempt
 from checks.support.cases import Case
 
 REFUSED = {1: 11, 2: 2, 3: 5, 4: 6}  # calls of `refusals`, by step
+ALIKE = {1: 1, 2: 0, 3: 3, 4: 1}  # calls that should give what others give
 
 
 def plain_layer(rng, n: int, causal: bool, **more) -> dict:
@@ -42,7 +45,8 @@ def plain_layer(rng, n: int, causal: bool, **more) -> dict:
 def refusals(step, plain, rotating, shortened):
     """Make each call of a step that should be rejected: [call, expected exception, classes of the
     exception or None]; and, of step 4, return the length and positions of the stream for which
-    calls were rejected.
+    calls were rejected. "alike": [call, its result, the classes of an exception, what it should
+    give].
     """
     import torch
 
@@ -52,8 +56,13 @@ def refusals(step, plain, rotating, shortened):
     T, longest, stream = x.shape[1], shortened["max_positions"], None
     pattern, causal = student.Pattern(3, (5,)), student.Pattern(3, (5,), True)
     too_many = f"{longest + 1} positions to a module that rotates, with max_positions={longest}"
-    wrong_indices = {}
+    wrong_indices, alike = {}, {}
     if step == 1:
+        tokens = ["HISTORY:", "none", "see ALLERGIES:", "PLAN:"]
+        alike["section_headers of a generator"] = (
+            lambda: student.section_headers(token for token in tokens),
+            lambda: [0, 3],
+        )
         attended, count = student.attended_positions, student.count_connections
         calls = {
             "Pattern(window=-1)": lambda: student.Pattern(window=-1),
@@ -79,6 +88,23 @@ def refusals(step, plain, rotating, shortened):
         }
     elif step == 3:
         (module, _), (rotated, _), (short, _) = map(layer_of, (plain, rotating, shortened))
+        double, cut = layer_of(plain)[0], student.Pattern(T, (), True)
+        few = x[:, :longest].double()
+        dense = layer_of({**shortened, "rope": False})[1].double()
+        alike = {
+            "a module with global positions from a generator": (
+                lambda: module(x, (position for position in (4, 1))),
+                lambda: module(x, [4, 1]),
+            ),
+            "a new module and an x in float64": (
+                lambda: double.double()(x.double(), [4, 1]),
+                lambda: module(x, [4, 1]).double(),
+            ),
+            "from_dense of a module in float64": (
+                lambda: student.SparseSelfAttention.from_dense(dense, cut)(few, []),
+                lambda: dense(few),
+            ),
+        }
         calls = {
             "SparseSelfAttention(10, 3, ...)": lambda: student.SparseSelfAttention(10, 3, pattern),
             f"a module on {T} positions with [{T}]": lambda: module(x, [T]),
@@ -95,6 +121,13 @@ def refusals(step, plain, rotating, shortened):
         stream = student.StreamingAttention(rotated, 3)
         stream.append(x[:, :6], [True] + [False] * 5)
         short_stream = student.StreamingAttention(short)
+        flags = [True] + [False] * 5
+        alike["append with booleans from a generator"] = (
+            lambda: student.StreamingAttention(rotated, 3).append(
+                x[:, :6], (flag for flag in flags)
+            ),
+            lambda: student.StreamingAttention(rotated, 3).append(x[:, :6], flags),
+        )
         calls = {
             f"appending {too_many}, less than the dense module's block_size,": lambda: (
                 short_stream.append(x[:, : longest + 1])
@@ -111,12 +144,41 @@ def refusals(step, plain, rotating, shortened):
             ),
             "append of no positions": lambda: stream.append(x[:, :0], []),
         }
+    alike = [
+        [call, *attempt(function, True), attempt(wanted, True)[0]]
+        for call, (function, wanted) in alike.items()
+    ]
     said = []
     for wanted, group in (("ValueError", calls), ("IndexError", wrong_indices)):
         for call, function in group.items():
             said.append([call, wanted, attempt(function, True)[1]])
     left = {"length": stream.length, "cached": stream.cached_positions()} if stream else {}
-    return {"said": said, **left}
+    return {"said": said, "alike": alike, **left}
+
+
+def unlike(answer: Answer, count: int) -> list[str]:
+    """Describe which of `count` calls, [call, result, exception, what it should give], did not give
+    that.
+    """
+    wrong = []
+    for call, got, kinds, wanted in (item.items(4) for item in answer.items(count)):
+        name = call.text()
+        if kinds.value is not None:
+            wrong.append(f"{name} raises {(kinds.texts() or ['something'])[0]}; it should not.")
+            continue
+        try:
+            if isinstance(wanted.value, list):
+                same = got.value == wanted.value
+            else:
+                right = wanted.named(name).array()
+                same = np.allclose(
+                    got.named(name).array(str(right.dtype), right.shape), right, 0, 1e-4
+                )
+            if not same:
+                wrong.append(f"{name} does not give what it should.")
+        except Failed as failed:
+            wrong.append(failed.message)
+    return wrong
 
 
 def require_limits(student, rng, step: int, cases: list[Case] = ()) -> None:
@@ -137,7 +199,7 @@ def require_limits(student, rng, step: int, cases: list[Case] = ()) -> None:
             rng, T, True, block_size=T + 3, max_positions=int(rng.integers(9, 15)), **common
         ),
     )
-    wrong, said = [], answer["said"].items(REFUSED[step])
+    said, wrong = answer["said"].items(REFUSED[step]), unlike(answer["alike"], ALIKE[step])
     for call, wanted, kinds in (one.items(3) for one in said):
         if kinds.value is None:
             wrong.append(f"{call.text()} raises no error; it should raise {wanted.text()}.")
@@ -158,5 +220,5 @@ def require_limits(student, rng, step: int, cases: list[Case] = ()) -> None:
         except WrongAnswer as failed:
             wrong.append(failed.message)
     if wrong:
-        total = len(said) + (step == 4) + len(cases)
+        total = len(said) + ALIKE[step] + (step == 4) + len(cases)
         raise WrongAnswer("\n".join(wrong), fraction=1 - len(wrong) / total)

@@ -1,286 +1,225 @@
-"""Measures the work of sparse attention: FLOPs counted by torch.utils.flop_counter, tensors
-created, memory held.
+"""Measures the work of sparse attention.
 
-The cases have the patterns' numbers of connections (`about["connections"]`). Shared by the checks
-of questions 6d and 6g.
+What counts is measured from outside: the processor seconds and the memory of the student's process,
+beside the seconds of dense attention on the same machine. Where the work is done makes no
+difference, so a thread, another process or NumPy hides nothing. Inside the process, FLOPs are
+counted for the limit of three times; a submission could hide some, but then they take time.
+Shared by the checks of questions 6d and 6g.
 """
 
-import math
+import numpy as np
 
-from autograder import Answer, WrongAnswer, probe
+from autograder import Failed, Verdict, WrongAnswer, probe
 from checks.problem6.q6d.rows import describe, given
 from checks.support.cases import Case
 
-N, N_EMBD, MEMORY, FLOPS = 75_000, 512, 1.5e9, 3  # the handout's limits
-EXPONENT = 1.25  # the handout's is 1.15, up to 75,000; in short texts, more is beyond the ends
+FLOPS = 3  # times those of the connections: the handout's limit
+TOLERANCE = 1e-5
+# Processor seconds, as shares of those of dense attention. In a short text, Python's own time
+# counts for much.
+SHORT, SHARES = 12_000, {"short": 1.5, "long": 0.5}
 
 
 @probe
-def measured(function, inputs, steps, memory):
-    """Run function() and count torch's work: "flops" of matrix products and fused attention;
-    "steps", operations other than views; "elements" of the tensors that they create, "numbers", the
-    floating-point ones among them, and the "largest" tensor; "peak", the most bytes held at once
-    beyond the inputs. "stopped" is the limit at which it was stopped: steps, or bytes of memory.
+def dense_seconds(lengths, n_head, head_dim):
+    """Time dense attention over texts of these lengths, by some of the rows of each; short texts
+    take next to nothing. Nothing of the submission is imported.
     """
-    import weakref
+    import time
+
+    import torch
+    import torch.nn.functional as F
+
+    total, rows = 0.0, 256
+    for n in (n for n in lengths if n > rows):
+        q, k, v = torch.randn(3, 1, n_head, n, head_dim)
+        mask = torch.rand(rows, n) < 0.01
+        F.scaled_dot_product_attention(q[:, :, :8], k, v, attn_mask=mask[:8])
+        started = time.process_time()
+        F.scaled_dot_product_attention(q[:, :, :rows], k, v, attn_mask=mask)
+        total += (time.process_time() - started) * n / rows
+    return total
+
+
+@probe
+def long_inputs(case):
+    """Draw q, k and v of a long text, (1, n_head, n, head_dim), from its seed."""
+    import numpy as np
+
+    draw = np.random.RandomState(case["seed"]).standard_normal
+    shape = 1, case["n_head"], case["n"], case["head_dim"]
+    return [draw(shape).astype("float32") for _ in "qkv"]
+
+
+@probe(uses=(given, long_inputs))
+def long_text(case, operations):
+    """Attend over a long text without gradients: by cross_document_attention if there are lengths;
+    by a module that passes its input on as q, k and v; or by sparse_attention. "loop": it was
+    stopped after so many operations of torch (not counting views; None: no limit).
+    """
+    import contextlib
 
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-    class Stopped(BaseException):
+    from submission.problem6 import efficient_attention as student
+
+    class TooMany(BaseException):
         """Not caught by `except Exception`."""
 
-    def parts(x):
-        """The tensors that make up a tensor: for a sparse one, its values and indices."""
-        if x.layout == torch.strided:
-            return [x]
-        if x.layout == torch.sparse_coo:
-            return [x._values(), x._indices()]
-        names = {
-            torch.sparse_csr: ("crow_indices", "col_indices"),
-            torch.sparse_bsr: ("crow_indices", "col_indices"),
-            torch.sparse_csc: ("ccol_indices", "row_indices"),
-            torch.sparse_bsc: ("ccol_indices", "row_indices"),
-        }
-        return (
-            [getattr(x, name)() for name in ("values", *names[x.layout])]
-            if x.layout in names
-            else []
-        )
-
-    class Meter(TorchDispatchMode):
-        counts = {"steps": 0, "elements": 0, "numbers": 0, "largest": 0, "peak": 0, "stopped": ""}
-        held = 0
-        storages = [x.untyped_storage() for x in inputs]
-        known = {id(storage) for storage in storages}
+    class Counter(TorchDispatchMode):
+        count = 0
 
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-            result = operation(*args, **(kwargs or {}))
-            if operation.is_view:
-                return result
-            counts = self.counts
-            counts["steps"] += 1
-            for tensor in tree_leaves(result):
-                for made in parts(tensor) if isinstance(tensor, torch.Tensor) else ():
-                    counts["elements"] += made.numel()
-                    counts["numbers"] += made.numel() * made.is_floating_point()
-                    counts["largest"] = max(counts["largest"], made.numel())
-                    storage = made.untyped_storage()
-                    if id(storage) not in self.known:
-                        self.known.add(id(storage))
-                        self.held += storage.nbytes()
-                        counts["peak"] = max(counts["peak"], self.held)
-                        weakref.finalize(storage, self.release, id(storage), storage.nbytes())
-            counts["stopped"] = "memory" if self.held > memory else ""
-            counts["stopped"] = "steps" if counts["steps"] > steps else counts["stopped"]
-            if counts["stopped"]:
-                raise Stopped
-            return result
+            self.count += not operation.is_view
+            if self.count > operations:
+                raise TooMany
+            return operation(*args, **(kwargs or {}))
 
-        def release(self, storage, size):
-            self.known.discard(storage)
-            self.held -= size
+    q, k, v = map(torch.from_numpy, long_inputs(case))
+    try:
+        with torch.no_grad(), Counter() if operations else contextlib.nullcontext():
+            if "lengths" in case:
+                return student.cross_document_attention(q, k, v, case["lengths"], case["window"])
+            pattern, chosen = given(case["spec"])
+            if not case["module"]:
+                return student.sparse_attention(q, k, v, pattern, chosen)
+            layer = student.SparseSelfAttention(case["head_dim"], 1, pattern)
+            for linear in (layer.query, layer.key, layer.value, layer.proj):
+                torch.nn.init.eye_(linear.weight)
+                torch.nn.init.zeros_(linear.bias)
+            return layer.eval()(q[:, 0], chosen)[:, None]
+    except TooMany:
+        return "loop"
+
+
+def call_of(case: dict) -> str:
+    """Describe the call."""
+    heads = f"{case['n_head']} heads of {case['head_dim']}"
+    if "lengths" in case:
+        lengths = case["lengths"]
+        said = list(lengths) if len(lengths) < 9 else f"{len(lengths)} times {lengths[0]}"
+        asked = case["n"] - sum(lengths)
+        return (
+            f"cross_document_attention, for documents of {said} tokens, a question of {asked} and "
+            f"a window of {case['window']}"
+        )
+    name = "SparseSelfAttention" if case["module"] else "sparse_attention"
+    return f"{name} ({heads}; {describe(case['spec'])})"
+
+
+def require_little_work(student, cases: list[Case]) -> None:
+    """Check the results of long texts, at some rows (`about["rows"]`), and the processor seconds
+    that they take: less than dense attention would, over texts of the lengths `about["dense"]`.
+    None where these are empty: there the check's limit of memory counts.
+
+    Raises:
+        Failed: a result is wrong, or takes too many seconds or too much memory.
+    """
+    for case in cases:
+        what, dense, n = call_of(case.inputs), case.about["dense"], case.inputs["n"]
+        short = n <= SHORT
+        before = student.cpu_seconds
+        try:
+            answer = student.run(long_text, case=case.inputs, operations=2 * n if short else None)
+        except Failed as failed:
+            if failed.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT):
+                failed.message = (
+                    f"{what} takes too much: {failed.message}\nCompute only the connected pairs, a "
+                    "block at a time, and keep nothing of a block but its output."
+                )
+                failed.args = (failed.message,)
+            raise
+        seconds = student.cpu_seconds - before
+        if answer.value == "loop":
+            raise WrongAnswer(
+                f"{what} takes more than {2 * n:,} operations of torch. Is there a loop over "
+                "positions? Process many rows at once."
+            )
+        shape = tuple(case.inputs[name] for name in ("n_head", "n", "head_dim"))
+        got = answer.named(what).array("float32", (1, *shape))[0][:, case.about["rows"]]
+        off = abs(got - case.right).max(axis=(0, 2)) > TOLERANCE * max(1, abs(case.right).max())
+        if off.any():
+            rows = np.array(case.about["rows"])[off]
+            raise WrongAnswer(
+                f"{what}: row {rows[0]} is wrong, and {len(rows) - 1} others of {len(off)} that "
+                "were looked at. Compare with a dense mask on a short text."
+            )
+        if not dense:
+            continue
+        sizes = {name: case.inputs[name] for name in ("n_head", "head_dim")}
+        share = seconds / student.run(dense_seconds, lengths=dense, **sizes).number()
+        most = SHARES["short" if short else "long"]
+        student.note(f"seconds at {n:,}, as a share of dense attention's", share)
+        if share > most:
+            raise WrongAnswer(
+                f"{what} takes {seconds:.1f} seconds of the processor: {share:.1f} times what "
+                f"dense attention would take here; {most:g} times are allowed. Compute only the "
+                "connected pairs, many rows at once."
+            )
+
+
+@probe(uses=(given,))
+def counted(runs):
+    """For each run, on one sequence and one head: count_connections, and the FLOPs of
+    sparse_attention's products and fused attention, without gradients.
+    """
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+    from submission.problem6.efficient_attention import count_connections, sparse_attention
 
     def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
         return sdpa_flop_count(q, k, v)
 
     # For matrices that may be sparse: flop_counter treats them as dense.
     def product(a, b, *args, out_val=None, **kwargs):
-        return 2 * parts(a)[0].numel() * b.shape[-1]
+        numbers = a.numel() if a.layout == torch.strided else a.values().numel()
+        return 2 * numbers * b.shape[-1]
 
     def added(_, *args, **kwargs):
         return product(*args, **kwargs)
 
     product._get_raw = added._get_raw = True
-    meter = Meter()
     aten = torch.ops.aten
-    flops = FlopCounterMode(
-        display=False,
-        custom_mapping={
-            aten._scaled_dot_product_flash_attention_for_cpu: fused,
-            aten.mm: product,
-            aten.addmm: added,
-            aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
-            aten.dot: lambda a, *args, out_shape=None, **kwargs: 2 * a[0],
-        },
-    )
-    try:
-        with flops, meter:
-            result = function()
-            del result
-    except Stopped:
-        pass
-    return {**meter.counts, "flops": flops.get_total_flops()}
-
-
-@probe(uses=(given, measured))
-def sparse_work(runs, module=False):
-    """Measure sparse_attention, or a module with it, for each run, on one sequence and without
-    gradients.
-    """
-    import torch
-
-    from submission.problem6.efficient_attention import SparseSelfAttention, sparse_attention
-
+    known = {
+        aten._scaled_dot_product_flash_attention_for_cpu: fused,
+        aten.mm: product,
+        aten.addmm: added,
+        aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
+    }
     results = []
-    with torch.no_grad():
-        for run in runs:
-            n, n_head, head_dim = run["spec"]["n"], run["n_head"], run["head_dim"]
-            q, k, v = torch.randn(3, 1, n_head, n, head_dim)
-            pattern, chosen = given(run["spec"])
-            inputs = q, k, v
-            if module:
-                layer = SparseSelfAttention(n_head * head_dim, n_head, pattern).eval()
-                x = torch.randn(1, n, n_head * head_dim)
-                inputs = x, *layer.parameters(), *layer.buffers()
-
-            def function():
-                return layer(x, chosen) if module else sparse_attention(q, k, v, pattern, chosen)
-
-            results.append(measured(function, inputs, 2 * n, run["memory"]))
+    for run in runs:
+        q, k, v = torch.randn(3, 1, 1, run["spec"]["n"], run["head_dim"])
+        pattern, chosen = given(run["spec"])
+        with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=known) as flops:
+            sparse_attention(q, k, v, pattern, chosen)
+        count = count_connections(run["spec"]["n"], pattern, chosen)
+        results.append([count, flops.get_total_flops()])
     return results
 
 
-def read_counts(answer: Answer) -> dict[str, float]:
-    """Return the result of `measured` as numbers."""
-    return {
-        name: answer[name].number()
-        for name in ("flops", "steps", "elements", "numbers", "largest", "peak")
-    }
-
-
-def require_no_loop(answer: Answer, n: int, what: str) -> None:
-    """Check that it was not stopped for too many operations.
+def require_few_flops(student, cases: list[Case]) -> None:
+    """Check the numbers of connections, and that sparse_attention takes few FLOPs: so many times
+    those of the connections (`about["times"]`).
 
     Raises:
-        WrongAnswer: it was.
+        WrongAnswer: a number is wrong, or there are more FLOPs.
     """
-    if answer["stopped"].text() == "steps":
-        raise WrongAnswer(
-            f"{what} takes more than {2 * n:,} operations of torch for {n:,} positions. Is there a "
-            "loop over positions? Process many rows at once."
-        )
-
-
-def require_seen(counts: dict[str, float], about: dict, what: str) -> None:
-    """Check that at least the work that the connections need was counted. (An operation that is not
-    a matrix product, such as q * k or w * v, counts as two FLOPs per number in its result.)
-
-    Args:
-        about: the case's: the number of connections, and the FLOPs that they need.
-
-    Raises:
-        WrongAnswer: less was counted, e.g. because of work outside torch or in other threads, which
-            are not measured.
-    """
-    least, connections = about["flops"], about["connections"]
-    if counts["flops"] + 2 * counts["numbers"] < 0.9 * least:
-        raise WrongAnswer(
-            f"{what} takes {counts['flops']:,.0f} FLOPs of torch, and makes "
-            f"{counts['numbers']:,.0f} numbers, where its {connections:,} connections need "
-            f"{least:,} FLOPs: some work was not counted. Use torch (not NumPy), in one thread."
-        )
-
-
-def require_not_dense(student, cases: list[Case], module: bool = False) -> None:
-    """Check that sparse_attention, or a module with it, does less work than dense attention with a
-    mask.
-
-    Raises:
-        WrongAnswer: it does not.
-    """
-    answers = student.run(sparse_work, runs=[case.inputs for case in cases], module=module).items(
-        len(cases)
-    )
-    name = "SparseSelfAttention" if module else "sparse_attention"
+    answers = student.run(counted, runs=[case.inputs for case in cases]).items(len(cases))
     for case, answer in zip(cases, answers):
-        pattern, n = describe(case.inputs["spec"]), case.inputs["spec"]["n"]
-        require_no_loop(answer, n, name)
-        counts, connections = read_counts(answer), case.about["connections"]
-        if counts["largest"] >= n * n:
+        count, flops = answer.items(2)
+        pattern, times = describe(case.inputs["spec"]), case.about["times"]
+        count = count.named(f"count_connections with {pattern}")
+        if (number := count.number()) != case.right:
+            raise WrongAnswer(f"{count.name} is {number:,}; it should be {case.right:,}.")
+        taken = flops.number() / (4 * case.inputs["head_dim"] * case.right)
+        student.note(
+            f"FLOPs, as a multiple of the connections' ({case.inputs['spec']['n']})", taken
+        )
+        if taken > times:
             raise WrongAnswer(
-                f"{name} creates a tensor with an entry for each of the {n:,} x {n:,} pairs "
-                f"({pattern}). That is dense attention with a mask; compute only the connected "
-                "pairs."
+                f"sparse_attention takes {flops.number():,.0f} FLOPs of matrix products: "
+                f"{taken:.1f} times those of its {case.right:,} connections, where {times:.1f} "
+                f"times are allowed ({pattern}). Does a block multiply keys that it hides?"
             )
-        dense = case.about["dense"]
-        if counts["flops"] > 0.6 * dense or counts["elements"] > 6 * n * n:
-            raise WrongAnswer(
-                f"{name} needs {counts['flops'] / dense:.0%} of the FLOPs of dense attention, and "
-                f"creates tensors of {counts['elements'] / n / n:.1f} numbers for each of all "
-                f"{n:,} x {n:,} pairs ({pattern}, which connects {connections / n / n:.1%} of "
-                "them). Compute only the connected pairs."
-            )
-        if answer["stopped"].text():
-            raise WrongAnswer(f"{name} takes more than 1 GB ({pattern}).")
-        require_seen(counts, case.about, f"{name} ({pattern})")
-
-
-def require_growth(student, cases: list[Case]) -> None:
-    """Check that work and memory grow as they should, that the FLOPs are few, and that the memory
-    at 75,000 positions is within the limit: that of 8 heads on a short text, plus 8 times what each
-    further position takes for one head. Everything is counted, not timed.
-
-    Args:
-        cases: runs of sparse_attention: a short and a long text, another pair, the first of which
-            has a limit of FLOPs, and a short text with 8 heads.
-
-    Raises:
-        WrongAnswer: they do not.
-    """
-    answers = student.run(sparse_work, runs=[case.inputs for case in cases]).items(len(cases))
-    counts, lengths = [], [case.inputs["spec"]["n"] for case in cases]
-    for case, answer in zip(cases, answers):
-        given, pattern = case.inputs, describe(case.inputs["spec"])
-        what = (
-            f"sparse_attention (heads: {given['n_head']}, of width {given['head_dim']}; {pattern})"
-        )
-        require_no_loop(answer, given["spec"]["n"], what)
-        counts.append(read_counts(answer))
-        if answer["stopped"].text():
-            raise WrongAnswer(f"{what} takes more than {given['memory'] / 1e6:.0f} MB.")
-        require_seen(counts[-1], case.about, what)
-    for first in (0, 2):
-        (small, large), (n, longer) = counts[first : first + 2], lengths[first : first + 2]
-        pattern = describe(cases[first + 1].inputs["spec"])
-        for name, what in (
-            ("flops", "the FLOPs of its products"),
-            ("elements", "the numbers that it computes"),
-            ("peak", "its memory"),
-        ):
-            exponent = math.log(max(large[name], 1) / max(small[name], 1), longer / n)
-            student.note(f"exponent of {name}{', causal' if first == 0 else ''}", exponent)
-            if exponent > EXPONENT:
-                raise WrongAnswer(
-                    f"From {n:,} to {longer:,} positions, {what} grow from "
-                    f"{small[name]:,.0f} to "
-                    f"{large[name]:,.0f}: with an exponent of {exponent:.2f}, where "
-                    f"{EXPONENT} is allowed here "
-                    f"({pattern})."
-                )
-    case, heads = cases[2], cases[4].inputs["n_head"]
-    needed = case.about["flops"]
-    if counts[2]["flops"] > FLOPS * needed:
-        raise WrongAnswer(
-            f"sparse_attention takes {counts[2]['flops']:,.0f} FLOPs for "
-            f"{describe(case.inputs['spec'])}. {FLOPS} "
-            f"times those of its connections are {FLOPS * needed:,}."
-        )
-    # The layer also holds queries, keys and values.
-    short = lengths[4]
-    each = (
-        heads * (counts[3]["peak"] - counts[2]["peak"]) / (lengths[3] - lengths[2]) + 3 * N_EMBD * 4
-    )
-    peak = counts[4]["peak"] + 3 * short * N_EMBD * 4 + each * (N - short)
-    student.note("GB at 75,000 positions", peak / 1e9)
-    if peak > MEMORY:
-        raise WrongAnswer(
-            f"With 8 heads of 64, sparse_attention holds "
-            f"{counts[4]['peak'] / 1e6:.0f} MB at {short:,} positions, "
-            f"and the layer {each:,.0f} bytes more for each further one. At 75,000 "
-            f"that makes {peak / 1e9:.2f} GB, "
-            f"where {MEMORY / 1e9} are allowed. Are the weights of all blocks held "
-            f"at once?"
-        )

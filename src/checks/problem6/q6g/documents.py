@@ -1,4 +1,4 @@
-"""Runs remember and ask and judges their results; measures the work of cross_document_attention.
+"""Runs remember and ask, and judges their results and the seconds that they take.
 
 Shared by the checks of question 6g.
 """
@@ -8,67 +8,9 @@ import numpy as np
 from autograder import Answer, WrongAnswer, probe
 from checks.problem6.q6d.rows import given, require_part
 from checks.problem6.q6d.sparse_layers import TOLERANCE, layer_inputs, layer_of
-from checks.problem6.q6d.work import measured, read_counts, require_no_loop, require_seen
 from checks.support.cases import Case
 
-
-@probe(uses=(given, measured))
-def across_work(runs):
-    """Measure cross_document_attention for each (lengths, question, window), with 2 heads of width
-    8.
-    """
-    import torch
-
-    from submission.problem6.efficient_attention import cross_document_attention
-
-    results = []
-    with torch.no_grad():
-        for run in runs:
-            T = sum(run["lengths"]) + run["question"]
-            q, k, v = torch.randn(3, 1, 2, T, 8)
-            results.append(
-                measured(
-                    lambda: cross_document_attention(q, k, v, run["lengths"], run["window"]),
-                    (q, k, v),
-                    2 * T,
-                    1 << 30,
-                )
-            )
-    return results
-
-
-def require_across_work(student, cases: list[Case]) -> None:
-    """Check that cross_document_attention computes little more than the connected pairs
-    (`about["connections"]`).
-
-    Raises:
-        WrongAnswer: it does not.
-    """
-    answers = student.run(across_work, runs=[case.inputs for case in cases]).items(len(cases))
-    for case, answer in zip(cases, answers):
-        lengths, n, window = (case.inputs[name] for name in ("lengths", "question", "window"))
-        T = sum(lengths) + n
-        documents = list(lengths) if len(lengths) < 9 else f"{len(lengths)} times {lengths[0]}"
-        what = (
-            f"cross_document_attention, for documents of {documents} tokens, a question of {n} "
-            f"and a window of {window},"
-        )
-        require_no_loop(answer, T, what)
-        counts = read_counts(answer)
-        large = counts["largest"] >= T * T or counts["elements"] > 8 * 2 * T * T
-        if large or answer["stopped"].text():
-            raise WrongAnswer(
-                f"{what} creates tensors with an entry for each pair of {T:,} tokens. Compute only "
-                "the connected pairs."
-            )
-        require_seen(counts, case.about, what)
-        flops = case.about["flops"]
-        if counts["flops"] > 3 * flops:
-            raise WrongAnswer(
-                f"{what} takes {counts['flops'] / flops:.1f} times the FLOPs of its "
-                f"connections; 3 times are "
-                f"allowed."
-            )
+PROJECTIONS = 4  # times the seconds of two projections
 
 
 @probe
@@ -110,6 +52,10 @@ def asked(cases):
         if case["gradients"]:
             layer, inputs = layer.double(), [part.double().requires_grad_() for part in inputs]
         *documents, x = inputs
+        with torch.no_grad():  # others of the same shape first, of which nothing should be kept
+            other = remember(layer, [-document for document in documents])
+            if isinstance(other, tuple):
+                ask(layer, -x, other)
         memory = remember(layer, documents)
         parts = {name: getattr(memory, name, memory) for name in ("keys", "values", "lengths")}
         answer = ask(layer, x, memory) if isinstance(memory, tuple) else None
@@ -241,44 +187,54 @@ def direction(seed: int, shape: tuple[int, ...]) -> np.ndarray:
     return drawn / np.linalg.norm(drawn)
 
 
-@probe(uses=(given, layer_inputs, layer_of, measured, texts_of))
+@probe
+def projected(case):
+    """Apply two linear maps to as many tokens as `memory_work` has. Nothing of the submission is
+    imported.
+    """
+    import torch
+
+    x = torch.randn(case["documents"] * case["tokens"], case["n_embd"])
+    with torch.no_grad():
+        for _ in range(2):
+            torch.nn.functional.linear(x, torch.randn(case["n_embd"], case["n_embd"]))
+
+
+@probe
 def memory_work(case):
-    """Measure the work of remember and ask."""
+    """Remember documents, and ask them questions of one state."""
     import torch
 
     from submission.problem6 import efficient_attention as student
 
-    module, _ = layer_of(case["layer"])
-    documents, x, _ = texts_of(case)
-    documents, x = [torch.from_numpy(document) for document in documents], torch.from_numpy(x)
+    C = case["n_embd"]
+    module = student.SparseSelfAttention(C, 4, student.Pattern(4, (2,))).eval()
+    documents = torch.randn(case["documents"], case["tokens"], C)
     with torch.no_grad():
-        memory = student.remember(module, documents)
-        inputs = [*documents, x, *module.parameters(), memory.keys, memory.values]
-        return [
-            measured(lambda: student.remember(module, documents), inputs, 10_000, 1 << 30),
-            measured(lambda: student.ask(module, x, memory), inputs, 10_000, 1 << 30),
-        ]
+        memory = student.remember(module, list(documents))
+        for _ in range(case["questions"]):
+            student.ask(module, torch.randn(1, 1, C), memory)
 
 
-def require_memory_work(student, case: Case) -> None:
-    """Check that remember projects each token once, and that ask projects only the states.
+def require_memory_work(student) -> None:
+    """Check that remember projects each token once and ask only its states, by the processor
+    seconds of documents and many questions.
 
     Raises:
         WrongAnswer: they do more.
     """
-    for name, counted in zip(
-        ("remember", "ask"), student.run(memory_work, case=case.inputs).items(2)
-    ):
-        what, needed = f"{name}, for {describe(case.inputs)},", case.about[name]
-        flops = counted["flops"].number()
-        if counted["stopped"].text():
-            raise WrongAnswer(f"{what} takes more than 10,000 operations, or 1 GB.")
-        # the shares may be computed separately
-        if flops > (1.2 if name == "remember" else 2) * needed:
-            more = {
-                "ask": "Use the keys and values in memory.",
-                "remember": "Apply the modules key and value once to each token.",
-            }[name]
-            raise WrongAnswer(
-                f"{what} takes {flops:,.0f} FLOPs, where {needed:,} are needed. {more}"
-            )
+    case = {"documents": 12, "tokens": 1_000, "questions": 12, "n_embd": 512}
+    used = [student.cpu_seconds]
+    for run in (projected, memory_work):
+        student.run(run, case=case)
+        used.append(student.cpu_seconds)
+    seconds, needed = used[2] - used[1], used[1] - used[0]
+    student.note("seconds of remember and ask, as a multiple of the projections'", seconds / needed)
+    if seconds > PROJECTIONS * needed:
+        raise WrongAnswer(
+            f"remember, for {case['documents']} documents of {case['tokens']:,} tokens, and "
+            f"{case['questions']} calls of ask take {seconds:.1f} seconds of the processor, "
+            f"{seconds / needed:.1f} times as many as two projections of all tokens; {PROJECTIONS} "
+            "times are allowed. remember applies the modules key and value once to each token; ask "
+            "uses the keys and values in memory."
+        )

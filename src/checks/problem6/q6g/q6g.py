@@ -1,12 +1,12 @@
 """Question 6g, basic: attention across documents; a memory of documents, and queries to it."""
 
 from autograder import WrongAnswer, check, probe
-from checks.problem6.q6d.limits import plain_layer
+from checks.problem6.q6d.limits import plain_layer, unlike
 from checks.problem6.q6d.rows import given, require_each
 from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
 from checks.problem6.q6d.sparse_layers import layer_inputs, layer_of
+from checks.problem6.q6d.work import require_little_work
 from checks.problem6.q6g.documents import (
-    require_across_work,
     require_answer,
     require_directions,
     require_memory_work,
@@ -21,9 +21,9 @@ def test_cross_document_attention(student, cases):
     questions of one token; other orders; and no dense attention.
     """
     require_each(
-        run_cases(student, [case for case in cases if "seed" in case.inputs]), require_output
+        run_cases(student, [case for case in cases if "dense" not in case.about]), require_output
     )
-    require_across_work(student, [case for case in cases if "seed" not in case.inputs])
+    require_little_work(student, [case for case in cases if "dense" in case.about])
 
 
 @check("6g-2-basic")
@@ -51,14 +51,15 @@ def test_work(student, cases):
     """Long documents with a small window, and many short ones; projections that are applied
     once.
     """
-    *runs, question = cases
-    require_across_work(student, runs)
-    require_memory_work(student, question)
+    require_little_work(student, cases)
+    require_memory_work(student)
 
 
 @probe(uses=(attempt, given, layer_inputs, layer_of))
 def refusals(plain, rotating):
-    """Make calls with unsuitable lengths, windows and modules: the exceptions raised."""
+    """Make calls with unsuitable lengths, windows and modules: the exceptions raised. "alike": as
+    in `limits.refusals`.
+    """
     import torch
 
     from submission.problem6 import efficient_attention as student
@@ -81,7 +82,12 @@ def refusals(plain, rotating):
     calls["remember of a module that rotates"] = lambda: student.remember(
         layer_of(rotating)[0], documents
     )
-    return [[call, attempt(function, True)[1]] for call, function in calls.items()]
+    said = [[call, attempt(function, True)[1]] for call, function in calls.items()]
+    lengths = (length for length in (5, 4))
+    got = attempt(lambda: student.cross_document_attention(q, q, q, lengths, 3), True)
+    right = student.cross_document_attention(q, q, q, [5, 4], 3)
+    call = "cross_document_attention with lengths from a generator"
+    return {"said": said, "alike": [[call, *got, right]]}
 
 
 @check("6g-7-basic")
@@ -93,7 +99,7 @@ def test_refusals(student, rng):
         plain=plain_layer(rng, n, False),
         rotating=plain_layer(rng, n, False, dense=True, rope=True, block_size=n + 4),
     )
-    wrong, said = [], answer.items(8)
+    said, wrong = answer["said"].items(8), unlike(answer["alike"], 1)
     for call, kinds in (one.items(2) for one in said):
         if kinds.value is None:
             wrong.append(f"{call.text()} raises no error; it should raise ValueError.")
@@ -103,4 +109,4 @@ def test_refusals(student, rng):
                 f"{names[0] if names else 'something else'}."
             )
     if wrong:
-        raise WrongAnswer("\n".join(wrong), fraction=1 - len(wrong) / len(said))
+        raise WrongAnswer("\n".join(wrong), fraction=1 - len(wrong) / (len(said) + 1))

@@ -78,7 +78,7 @@ if chosen and not pattern.causal:
     scores = q[:, :, index] @ k.transpose(-2, -1) * q.size(-1) ** -0.5
     output = output.index_copy(2, index, scores.softmax(-1) @ v)'''),
             Fill("SparseSelfAttention.from_dense", '''
-sparse = cls(attention.key.in_features, attention.n_head, pattern)
+sparse = cls(attention.key.in_features, attention.n_head, pattern).to(attention.key.weight.dtype)
 theirs = attention.state_dict()
 sparse.load_state_dict({name: theirs.get(name, value) for name, value in sparse.state_dict().items()})
 if attention.rope:
@@ -130,6 +130,7 @@ y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))'''
             Fill("StreamingAttention.cache_bytes", "size = sum(part.nbytes for entry in "
                 "self.entries.values() for part in entry)"),
             Fill("cross_document_attention", '''
+lengths = list(lengths)
 ends = [sum(lengths[:n + 1]) for n in range(len(lengths))]
 T = q.size(2)
 if not lengths or any(n < 1 for n in lengths) or ends[-1] >= T or window < 0:
