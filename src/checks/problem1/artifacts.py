@@ -1,64 +1,114 @@
-"""Judges results: predictions are claims that count only if the submitted weights reproduce
-them.
+"""Judges results: predictions are claims that count only if the submitted weights answer the same.
+
+In a student's copy, the student's code computes what the weights answer. Where staff grades, a
+model of the staff's does (instructor/checks/problem1/genuine.py), since a submission's could look
+answers up, and leave its weights untrained.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from autograder import NotImplementedYet, WrongAnswer, probe
+from checks.problem1.random_texts import MASK, vocabulary
 from checks.support.context import GRADED, Context
 from common.files import read_documents, why_not_utf8
 from jobs.deliverables import MADE_BY
-from jobs.presets import PRESETS, Preset
+from jobs.presets import PRESETS
 from jobs.targets import JOBS, WRITTEN_BY
 from jobs.weights import why_no_state, why_other, why_unreadable
 
 # A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
+# Share of the loss of random guessing, on questions that finetuning has seen. Of the preset laptop:
+# 0.32 without pretraining, 0.01 with it.
+FINETUNED = 0.8
+# Share of the loss that the characters' frequencies alone give, on documents. Of the preset laptop
+# (three trainings, both kinds of positions): 0.11 to 0.14, and 0.58 after 75 epochs of finetuning
+# at 1e-3. Weights that were trained on the questions and answers alone: 1.85 to 2.9; not trained:
+# 1.1. A tenth of an epoch of the larger corpus is enough.
+PRETRAINED = 0.7
+SAMPLE = 30  # documents, and questions of finetuning
 
 
 @probe
-def answer_questions(weights, variant, sizes, corpus, questions):
-    """Load the weights into the submission's model and answer the questions as ./run.sh does."""
+def read_state(path):
+    """Read a file of weights. Returns the state_dict, and what is wrong with it."""
     import torch
 
     try:
-        state = torch.load(weights, map_location="cpu", weights_only=True)
+        state = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
-        return {"unreadable": str(error)[:3000]}
+        return {}, {"unreadable": str(error)[:3000]}
     if not isinstance(state, dict):
-        return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
+        return {}, {"odd": f"It is not a state_dict but a {type(state).__name__}"}
     names = [str(name)[:60] for name in state][:500]
     if not state or not all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
     ):
-        return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
-    odd = [
-        name
-        for name, value in state.items()
-        if value.layout != torch.strided or value.is_meta or value.nelement() > 10**8
-    ]
-    if odd:
-        return {"odd": f"{odd[0]} is sparse, has no values, or has more than 100 million numbers"}
+        return {}, {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
+    for name, value in state.items():
+        if value.layout != torch.strided or value.is_meta or value.nelement() > 10**8:
+            why = f"{name} is sparse, has no values, or has more than 100 million numbers"
+            return {}, {"odd": why}
     if not all(torch.isfinite(value).all() for value in state.values()):
-        return {"odd": "Some of the weights are NaN or infinite"}
+        return {}, {"odd": "Some of the weights are NaN or infinite"}
+    return state, {"names": names, "learned": "pos_emb" in state}
+
+
+@probe(uses=(read_state,))
+def load_and_ask(make, computed, weights, symbols, questions, texts):
+    """Load weights into the model that `make` returns, without those whose names end as one of
+    `computed`; answer questions as ./run.sh does, and measure the loss on texts, each given with
+    the number of characters that don't count, in nats a character.
+    """
+    from types import SimpleNamespace
+
+    import torch
     from answers import predict_places
 
+    state, about = read_state(weights)
+    if not state:
+        return about
+    model = make()
+    try:
+        model.load_state_dict(
+            {name: value for name, value in state.items() if not name.endswith(computed)}
+        )
+    except RuntimeError as error:
+        return {**about, "mismatch": str(error)[:600]}
+    numbers = {symbol: number for number, symbol in enumerate(symbols)}
+    vocabulary = SimpleNamespace(
+        stoi=numbers, itos=dict(enumerate(symbols)), PAD_CHAR=symbols[0], MASK_CHAR=symbols[1]
+    )
+    places = predict_places(model, questions, vocabulary)
+    longest = max(len(text) for text, _ in texts)
+    tokens = torch.tensor(
+        [[numbers[ch] for ch in text.ljust(longest, symbols[0])] for text, _ in texts]
+    )
+    with torch.no_grad():
+        logits = model(tokens[:, :-1])[0]
+    nats = torch.nn.functional.cross_entropy(logits.mT, tokens[:, 1:], reduction="none")
+    counted = [row[start - 1 : len(text) - 1] for row, (text, start) in zip(nats, texts)]
+    return {"places": places, "losses": [float(row.mean()) for row in counted]}
+
+
+@probe(uses=(load_and_ask,))
+def answer_with_code(weights, variant, sizes, symbols, questions, texts):
+    """Load the weights into the submission's model, and ask it."""
     from submission import helper
-    from submission.dataset import CharCorruptionDataset
     from submission.model import GPTConfig
 
-    dataset = CharCorruptionDataset(corpus, sizes.pop("block_size"))
-    config = GPTConfig(dataset.vocab_size, dataset.block_size, **sizes)
-    model = {"vanilla": helper.initialize_vanilla_model, "rope": helper.initialize_rope_model}[
-        variant
-    ](config)
-    learned = "pos_emb" in state
-    try:
-        model.load_state_dict(state)
-    except RuntimeError as error:
-        return {"mismatch": str(error)[:600], "learned": learned, "names": names}
-    return {"places": predict_places(model, questions, dataset), "learned": learned}
+    def make():
+        functions = {
+            "vanilla": helper.initialize_vanilla_model,
+            "rope": helper.initialize_rope_model,
+        }
+        return functions[variant](GPTConfig(len(symbols), **sizes))
+
+    return load_and_ask(make, (), weights, symbols, questions, texts)
 
 
 def require_result(folder: Path, name: str) -> Path:
@@ -88,32 +138,17 @@ def read_predictions(path: Path) -> list[str]:
     return [line.strip() for line in text.removesuffix("\n").split("\n")]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """What was judged: the model's variant, the preset, the weights file, and the correct
-    predictions that were reproduced, as (question, place) pairs.
-    """
-
-    variant: str
-    preset: Preset
-    weights: Path
-    right: list[tuple[str, str]]
-
-
-def judge_predictions(
-    student, rng, context: Context, target: str, sample: int, threshold: bool
-) -> Judged:
-    """Judge the predictions that a target of ./run.sh wrote.
+def judge_predictions(student, rng, context: Context, target: str, threshold: bool) -> None:
+    """Judge the predictions that a target of ./run.sh wrote, and the weights that it read.
 
     Args:
         target: an evaluation target.
-        sample: how many predictions, besides all the correct ones, must be reproduced.
         threshold: whether to require the manifest's accuracy.
 
     Raises:
         NotImplementedYet: a file doesn't exist.
-        WrongAnswer: a file is malformed, or the predictions are too inaccurate or not what the
-            weights answer.
+        WrongAnswer: a file is malformed, the predictions are too inaccurate or not what the
+            weights answer, or the weights are not trained as they should be.
     """
     job = JOBS[target]
     predictions, weights = (
@@ -140,8 +175,38 @@ def judge_predictions(
     student.note(f"claimed {name}", len(right) / len(pairs))
     # a wrong prediction earns nothing, so it needs no proof
     _require_accuracy(len(right), len(pairs), needed, "")
+    _require_no_twin(predictions, job)
+
+    if (weights.name, job.split) not in context.replies:  # the other checks of this split need it
+        context.replies[weights.name, job.split] = _ask(student, rng, context, job, preset, weights)
+    reply = context.replies[weights.name, job.split]
+    differ = [i for i, place in enumerate(reply.places) if place != claims[i]]
+    if len(differ) > max(1, UNREPRODUCED * len(claims)):
+        i = differ[0]
+        raise WrongAnswer(
+            f"{len(differ)} of {len(claims)} predictions differ from what {weights.name} answers "
+            f"with {reply.code}. The first is in line {i + 1} of {predictions.name}: "
+            f"{claims[i][:60]!r}; the weights answer {reply.places[i][:60]!r}. Run {job.target} "
+            "again after any change."
+        )
+    reproduced = len(right.difference(differ))
+    student.note(f"accuracy {name}", reproduced / len(pairs))
+    _require_accuracy(reproduced, len(pairs), needed, " and are what the weights answer")
+    _require_trained(reply, job, weights)
+
+
+def _require_accuracy(right, total, needed, which):
+    if right < needed * total:
+        raise WrongAnswer(
+            f"{right} of {total} predictions are right{which}, {right / total:.1%}; at least "
+            f"{needed:.1%} should be."
+        )
+
+
+def _require_no_twin(predictions, job):
+    """Refuse predictions that are those of another model."""
     for other in JOBS.values():
-        twin = context.artifacts / other.writes
+        twin = predictions.with_name(other.writes)
         if (
             other.kind == "evaluate"
             and other.split == job.split
@@ -155,47 +220,127 @@ def judge_predictions(
                 f"question alike: run {job.target} again."
             )
 
-    chosen = sorted(
-        right | set(rng.choice(len(pairs), size=min(sample, len(pairs)), replace=False).tolist())
-    )
-    sizes = {
-        "block_size": preset.block_size,
-        "n_layer": preset.n_layer,
-        "n_head": preset.n_head,
-        "n_embd": preset.n_embd,
+
+@dataclass(frozen=True)
+class Reply:
+    """What weights answer.
+
+    code: whose code computed it. places: one for each question. asked, read and filled_in: the mean
+    losses, in nats a character, on answers to finetuning's questions, on documents, and on words
+    cut out of documents. guessing and counting: the losses that random guessing and the characters'
+    frequencies give.
+    """
+
+    code: str
+    places: list[str]
+    asked: float
+    read: float
+    filled_in: float
+    guessing: float
+    counting: float
+
+
+def _ask(student, rng, context, job, preset, weights):
+    """Have the weights answer the questions of a split.
+
+    Raises:
+        WrongAnswer: they are no weights of such a model.
+    """
+    data = context.data_of(preset)
+    corpus = read_documents(data / "wiki.txt")
+    symbols = vocabulary(corpus)
+    texts = {
+        "asked": _finetuning(data / "birth_places_train.tsv", symbols, preset.block_size),
+        **_documents(rng, corpus, preset.block_size),
     }
+    texts = {
+        kind: [kept[i] for i in rng.permutation(len(kept))[:SAMPLE]] for kind, kept in texts.items()
+    }
+    questions = [question for question, _ in context.pairs(preset, job.split)]
+    alone = getattr(context.cases, "answer_alone", None)
     answer = student.run(
-        answer_questions,
+        alone or answer_with_code,
         weights=str(weights.resolve()),
         variant=job.variant,
-        sizes=sizes,
-        corpus=read_documents(context.data_of(preset) / "wiki.txt"),
-        questions=[pairs[i][0] for i in chosen],
+        sizes={
+            "block_size": preset.block_size,
+            "n_layer": preset.n_layer,
+            "n_head": preset.n_head,
+            "n_embd": preset.n_embd,
+        },
+        symbols=symbols,
+        questions=questions,
+        texts=[list(text) for kept in texts.values() for text in kept],
     )
-    places = _places(answer, job, preset, weights, len(chosen))
-    reproduced = {i for i, place in zip(chosen, places) if place.strip() == claims[i]}
-    lost = [i for i in chosen if i not in reproduced]
-    if len(lost) > max(1, UNREPRODUCED * len(chosen)):
-        i = lost[0]
-        raise WrongAnswer(
-            f"{len(lost)} of {len(chosen)} checked predictions differ from what {weights.name} "
-            f"answers with your code. The first is in line {i + 1} of {predictions.name}: "
-            f"{claims[i][:60]!r}; the weights answer {places[chosen.index(i)][:60]!r}. Run "
-            f"{job.target} again after any change."
-        )
-    student.note(f"accuracy {name}", len(right & reproduced) / len(pairs))
-    _require_accuracy(
-        len(right & reproduced), len(pairs), needed, " and are what the weights answer"
-    )
-    return Judged(job.variant, preset, weights, [pairs[i] for i in sorted(right & reproduced)])
+    code = "our code" if alone else "your code"
+    _require_fitting(answer, job, preset, weights, code)
+    places = [place.strip() for place in answer["places"].texts()]
+    losses = iter([loss.number() for loss in answer["losses"].items(sum(map(len, texts.values())))])
+    if len(places) != len(questions):
+        raise WrongAnswer(f"{len(questions)} questions gave {len(places)} answers.")
+    means = {
+        kind: float(np.mean([next(losses) for _ in kept])) if kept else 0.0
+        for kind, kept in texts.items()
+    }
+    counts = np.array(list(Counter(corpus.replace("\n", "")).values()))
+    counting = -float(counts @ np.log(counts / counts.sum()) / counts.sum())
+    return Reply(code, places, **means, guessing=float(np.log(len(symbols))), counting=counting)
 
 
-def _require_accuracy(right, total, needed, which):
-    if right < needed * total:
+def _finetuning(path, symbols, block_size):
+    """The questions that finetuning reads with their answers, of which alone the loss counts: as
+    (text, number of characters that don't count). Rows that a job could not read are left out.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    rows = [line.split("\t") for line in text.splitlines() if {*line} <= {*symbols, "\t"}]
+    return [
+        (question + MASK + place, len(question) + 1)
+        for question, place in (row for row in rows if len(row) == 2)
+        if place and len(question) + len(place) + 2 <= block_size + 1
+    ]
+
+
+def _documents(rng, corpus, block_size):
+    """Documents as they are, and with a word moved to the end as in pretraining, of which alone the
+    loss counts then.
+    """
+    documents = [text[: block_size * 3 // 4] for text in corpus.split("\n")]
+    documents = [text for text in documents if len(text.strip()) > 1]
+    chosen = [documents[i] for i in rng.permutation(len(documents))[:SAMPLE]]
+    filled_in = []
+    for text in chosen:
+        word = str(rng.choice(text.split()))
+        shown = text.replace(word, MASK, 1) + MASK
+        filled_in.append((shown + word + MASK, len(shown)))
+    return {"read": [(text, 1) for text in chosen], "filled_in": filled_in}
+
+
+def _require_trained(reply, job, weights):
+    """Refuse weights that cannot be from the trainings that come before."""
+    if not reply.asked < FINETUNED * reply.guessing:
         raise WrongAnswer(
-            f"{right} of {total} predictions are right{which}, {right / total:.1%}; at least "
-            f"{needed:.1%} should be."
+            f"The weights in {weights.name} seem untrained: on questions of "
+            f"birth_places_train.tsv, their loss is {reply.asked:.2f} nats a character; guessing "
+            f"has {reply.guessing:.2f}. {_again(job)}"
         )
+    # Whose loss counted only a part of each example knows that part.
+    known = min(reply.read, reply.filled_in)
+    if job.pretrained and not known < PRETRAINED * reply.counting:
+        raise WrongAnswer(
+            f"The weights in {weights.name} do not seem pretrained: on documents of wiki.txt, their"
+            f" loss is {known:.2f} nats a character; it should be below "
+            f"{PRETRAINED * reply.counting:.2f}, since the characters' frequencies alone give "
+            f"{reply.counting:.2f}. {_again(job)}"
+        )
+
+
+def _again(job):
+    """A sentence with the commands that lead to an evaluation."""
+    commands = [job.target]
+    while job.reads:
+        job = WRITTEN_BY[job.reads]
+        commands.insert(0, job.target)
+    return f"Run {', then '.join(commands)} again."
 
 
 def require_weights(answer, weights: Path, again: str) -> None:
@@ -221,27 +366,20 @@ def require_weights(answer, weights: Path, again: str) -> None:
         raise WrongAnswer(f"{weights.name} is not a usable weights file. {why} {again}")
 
 
-def _places(answer, job, preset, weights, count):
-    """Return the places that the weights answer."""
+def _require_fitting(answer, job, preset, weights, code):
+    """Refuse what are no weights of the model that is asked for."""
     again = f"./run.sh {WRITTEN_BY[job.reads].target} creates it again."
     require_weights(answer, weights, again)
-    if "mismatch" in answer.entries():
-        if answer["learned"].flag() != (job.variant == "vanilla"):
-            kinds = (
-                ("learned positions", "RoPE")
-                if answer["learned"].flag()
-                else ("RoPE", "learned positions")
-            )
-            raise WrongAnswer(
-                f"{job.reads} holds the weights of a model with {kinds[0]}; it should have "
-                f"{kinds[1]}. {again}"
-            )
+    if "mismatch" not in answer.entries():
+        return
+    kinds = ["RoPE", "learned positions"]
+    if answer["learned"].flag() != (job.variant == "vanilla"):
+        wanted, found = kinds[job.variant == "vanilla"], kinds[answer["learned"].flag()]
         raise WrongAnswer(
-            f"{job.reads} doesn't fit the model that your code creates for the preset "
-            f"{preset.name}: {answer['mismatch'].text()}\n"
+            f"{job.reads} holds the weights of a model with {found}; it should have {wanted}. "
             f"{again}"
         )
-    places = answer["places"].texts()
-    if len(places) != count:
-        raise WrongAnswer(f"{count} questions gave {len(places)} answers.")
-    return places
+    raise WrongAnswer(
+        f"{job.reads} doesn't fit the model that {code} creates for the preset {preset.name}: "
+        f"{answer['mismatch'].text()}\n{again}"
+    )

@@ -23,7 +23,8 @@ class Context:
     number of predictions. data: the folder of the corpus and the questions, or None for the
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. cases: the
-    source of calls with their answers.
+    source of calls with their answers. replies: what weights have answered, for all checks that ask
+    the same.
     """
 
     artifacts: Path
@@ -32,6 +33,7 @@ class Context:
     gold: Path | None
     accuracy: dict
     cases: object = field(default_factory=Released)
+    replies: dict = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:
