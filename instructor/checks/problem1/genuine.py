@@ -3,7 +3,7 @@ runs there: it could look answers up, in its corpus or in a table of its own.
 """
 
 from autograder import probe
-from checks.problem1.artifacts import load_and_ask
+from checks.problem1.asking import load_and_ask
 
 
 @probe(uses=(load_and_ask,))

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import NotImplementedYet, WrongAnswer, probe
-from checks.problem1.random_texts import MASK, vocabulary
+from autograder import NotImplementedYet, WrongAnswer
+from checks.problem1.asking import answer_with_code, draw_texts
+from checks.problem1.random_texts import vocabulary
 from checks.support.context import GRADED, Context
 from common.files import read_documents, why_not_utf8
 from jobs.deliverables import MADE_BY
@@ -30,85 +31,6 @@ FINETUNED = 0.8
 # at 1e-3. Weights that were trained on the questions and answers alone: 1.85 to 2.9; not trained:
 # 1.1. A tenth of an epoch of the larger corpus is enough.
 PRETRAINED = 0.7
-SAMPLE = 30  # documents, and questions of finetuning
-
-
-@probe
-def read_state(path):
-    """Read a file of weights. Returns the state_dict, and what is wrong with it."""
-    import torch
-
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:
-        return {}, {"unreadable": str(error)[:3000]}
-    if not isinstance(state, dict):
-        return {}, {"odd": f"It is not a state_dict but a {type(state).__name__}"}
-    names = [str(name)[:60] for name in state][:500]
-    if not state or not all(
-        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
-    ):
-        return {}, {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
-    for name, value in state.items():
-        if value.layout != torch.strided or value.is_meta or value.nelement() > 10**8:
-            why = f"{name} is sparse, has no values, or has more than 100 million numbers"
-            return {}, {"odd": why}
-    if not all(torch.isfinite(value).all() for value in state.values()):
-        return {}, {"odd": "Some of the weights are NaN or infinite"}
-    return state, {"names": names, "learned": "pos_emb" in state}
-
-
-@probe(uses=(read_state,))
-def load_and_ask(make, computed, weights, symbols, questions, texts):
-    """Load weights into the model that `make` returns, without those whose names end as one of
-    `computed`; answer questions as ./run.sh does, and measure the loss on texts, each given with
-    the number of characters that don't count, in nats a character.
-    """
-    from types import SimpleNamespace
-
-    import torch
-    from answers import predict_places
-
-    state, about = read_state(weights)
-    if not state:
-        return about
-    model = make()
-    try:
-        model.load_state_dict(
-            {name: value for name, value in state.items() if not name.endswith(computed)}
-        )
-    except RuntimeError as error:
-        return {**about, "mismatch": str(error)[:600]}
-    numbers = {symbol: number for number, symbol in enumerate(symbols)}
-    vocabulary = SimpleNamespace(
-        stoi=numbers, itos=dict(enumerate(symbols)), PAD_CHAR=symbols[0], MASK_CHAR=symbols[1]
-    )
-    places = predict_places(model, questions, vocabulary)
-    longest = max(len(text) for text, _ in texts)
-    tokens = torch.tensor(
-        [[numbers[ch] for ch in text.ljust(longest, symbols[0])] for text, _ in texts]
-    )
-    with torch.no_grad():
-        logits = model(tokens[:, :-1])[0]
-    nats = torch.nn.functional.cross_entropy(logits.mT, tokens[:, 1:], reduction="none")
-    counted = [row[start - 1 : len(text) - 1] for row, (text, start) in zip(nats, texts)]
-    return {"places": places, "losses": [float(row.mean()) for row in counted]}
-
-
-@probe(uses=(load_and_ask,))
-def answer_with_code(weights, variant, sizes, symbols, questions, texts):
-    """Load the weights into the submission's model, and ask it."""
-    from submission import helper
-    from submission.model import GPTConfig
-
-    def make():
-        functions = {
-            "vanilla": helper.initialize_vanilla_model,
-            "rope": helper.initialize_rope_model,
-        }
-        return functions[variant](GPTConfig(len(symbols), **sizes))
-
-    return load_and_ask(make, (), weights, symbols, questions, texts)
 
 
 def require_result(folder: Path, name: str) -> Path:
@@ -187,7 +109,7 @@ def judge_predictions(student, rng, context: Context, target: str, threshold: bo
             f"{len(differ)} of {len(claims)} predictions differ from what {weights.name} answers "
             f"with {reply.code}. The first is in line {i + 1} of {predictions.name}: "
             f"{claims[i][:60]!r}; the weights answer {reply.places[i][:60]!r}. Run {job.target} "
-            "again after any change."
+            f"again after any change.{reply.advice}"
         )
     reproduced = len(right.difference(differ))
     student.note(f"accuracy {name}", reproduced / len(pairs))
@@ -225,13 +147,14 @@ def _require_no_twin(predictions, job):
 class Reply:
     """What weights answer.
 
-    code: whose code computed it. places: one for each question. asked, read and filled_in: the mean
-    losses, in nats a character, on answers to finetuning's questions, on documents, and on words
-    cut out of documents. guessing and counting: the losses that random guessing and the characters'
-    frequencies give.
+    code: whose code computed it. advice: what to look at where the predictions differ. places: one
+    for each question. asked, read and filled_in: the mean losses, in nats a character, on answers
+    to finetuning's questions, on documents, and on words cut out of documents. guessing and
+    counting: the losses that random guessing and the characters' frequencies give.
     """
 
     code: str
+    advice: str
     places: list[str]
     asked: float
     read: float
@@ -249,13 +172,7 @@ def _ask(student, rng, context, job, preset, weights):
     data = context.data_of(preset)
     corpus = read_documents(data / "wiki.txt")
     symbols = vocabulary(corpus)
-    texts = {
-        "asked": _finetuning(data / "birth_places_train.tsv", symbols, preset.block_size),
-        **_documents(rng, corpus, preset.block_size),
-    }
-    texts = {
-        kind: [kept[i] for i in rng.permutation(len(kept))[:SAMPLE]] for kind, kept in texts.items()
-    }
+    texts = draw_texts(rng, data, corpus, symbols, preset.block_size)
     questions = [question for question, _ in context.pairs(preset, job.split)]
     alone = getattr(context.cases, "answer_alone", None)
     answer = student.run(
@@ -272,47 +189,21 @@ def _ask(student, rng, context, job, preset, weights):
         questions=questions,
         texts=[list(text) for kept in texts.values() for text in kept],
     )
-    code = "our code" if alone else "your code"
+    code, advice = "your code", ""
+    if alone:
+        code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
     _require_fitting(answer, job, preset, weights, code)
     places = [place.strip() for place in answer["places"].texts()]
-    losses = iter([loss.number() for loss in answer["losses"].items(sum(map(len, texts.values())))])
+    losses = [loss.number() for loss in answer["losses"].items(sum(map(len, texts.values())))]
     if len(places) != len(questions):
         raise WrongAnswer(f"{len(questions)} questions gave {len(places)} answers.")
-    means = {
-        kind: float(np.mean([next(losses) for _ in kept])) if kept else 0.0
-        for kind, kept in texts.items()
-    }
+    parts = np.split(losses, np.cumsum([len(kept) for kept in texts.values()])[:-1])
+    means = {kind: part.mean() if part.size else 0.0 for kind, part in zip(texts, parts)}
     counts = np.array(list(Counter(corpus.replace("\n", "")).values()))
     counting = -float(counts @ np.log(counts / counts.sum()) / counts.sum())
-    return Reply(code, places, **means, guessing=float(np.log(len(symbols))), counting=counting)
-
-
-def _finetuning(path, symbols, block_size):
-    """The questions that finetuning reads with their answers, of which alone the loss counts: as
-    (text, number of characters that don't count). Rows that a job could not read are left out.
-    """
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    rows = [line.split("\t") for line in text.splitlines() if {*line} <= {*symbols, "\t"}]
-    return [
-        (question + MASK + place, len(question) + 1)
-        for question, place in (row for row in rows if len(row) == 2)
-        if place and len(question) + len(place) + 2 <= block_size + 1
-    ]
-
-
-def _documents(rng, corpus, block_size):
-    """Documents as they are, and with a word moved to the end as in pretraining, of which alone the
-    loss counts then.
-    """
-    documents = [text[: block_size * 3 // 4] for text in corpus.split("\n")]
-    documents = [text for text in documents if len(text.strip()) > 1]
-    chosen = [documents[i] for i in rng.permutation(len(documents))[:SAMPLE]]
-    filled_in = []
-    for text in chosen:
-        word = str(rng.choice(text.split()))
-        shown = text.replace(word, MASK, 1) + MASK
-        filled_in.append((shown + word + MASK, len(shown)))
-    return {"read": [(text, 1) for text in chosen], "filled_in": filled_in}
+    return Reply(
+        code, advice, places, **means, guessing=float(np.log(len(symbols))), counting=counting
+    )
 
 
 def _require_trained(reply, job, weights):
