@@ -1,8 +1,8 @@
 """Judges results: predictions are claims that count only if the submitted weights answer the same.
 
 In a student's copy, the student's code computes what the weights answer. Where staff grades, a
-model of the staff's does (instructor/checks/problem1/genuine.py), since a submission's could look
-answers up, and leave its weights untrained.
+model of the staff's does, since a submission's could look answers up, and leave its weights
+untrained.
 """
 
 from collections import Counter
