@@ -1,5 +1,5 @@
 """`python -m instructor similar`: submissions of a graded class whose code looks alike, by
-copydetect, and equal files. Nothing of a submission is executed.
+copydetect, equal files, and nearly equal results. Nothing of a submission is executed.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from checks.support.staging import (
 from common.arguments import number
 from common.files import private, why_not_utf8, write_text
 from instructor import ROOT
+from instructor.grading import similar_results
 from instructor.release.pasting import NOISE, fingerprints, released
 from instructor.release.starter import SOLUTION
 from jobs.deliverables import FOLDERS, STUDENT_FILES
@@ -49,8 +50,8 @@ def add_parser(commands) -> None:
     parser = commands.add_parser(
         "similar",
         help="find submissions that look alike",
-        description="Find submissions whose code between the markers looks alike, and equal files. "
-        "Writes OUT/similar.html.",
+        description="Find submissions whose code between the markers looks alike, equal files, and "
+        "nearly equal results. Writes OUT/similar.html.",
     )
     parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
     parser.add_argument(
@@ -71,12 +72,13 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor.grading.graded_class import load_sources
 
-    texts, digests, left_out = {}, {}, {}
+    texts, digests, left_out, results = {}, {}, {}, {}
     for person, source in tqdm(
         load_sources(args.out).items(), "reading", disable=None, leave=False
     ):
         text, digests[person], problem = read_own(source)
         (left_out if problem else texts)[person] = problem or text
+        results[person] = similar_results.read_results(source)
     pairs, report, short = compare(texts, args.threshold)
     left_out |= dict.fromkeys(short, "It has too little code of its own.")
     if report:
@@ -92,6 +94,11 @@ def run(args: argparse.Namespace) -> int:
     print(f"Groups with equal files: {len(groups)}.")
     for names, people in groups:
         print(harmless(f"  {', '.join(people)}: {'; '.join(names)}"))
+    answers = similar_results.load_answers(args.out) if any(results.values()) else []
+    near = similar_results.near_results(results, answers)
+    print(f"Pairs with nearly equal results: {len(near)}.")
+    for first, second, notes in near:
+        print(harmless(f"  {first}, {second}: {'; '.join(notes)}"))
     if report:
         print(f"See {args.out / 'similar.html'}")
     return 0

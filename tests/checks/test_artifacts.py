@@ -2,18 +2,24 @@
 only as far as they answer.
 """
 
+import dataclasses
 import shutil
 
 import pytest
 import torch
 
+import proof
 from proof import MANIFEST, grade_folder, start_process
 
 from autograder import Verdict
+from checks.problem1.random_texts import vocabulary
+from checks.support.cases import Released
 from checks.support.context import DATA
-from conftest import copy_reference, require_level
-from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
+from conftest import RESULTS, ROOT, SOLUTION, copy_reference, require_level
+from instructor.checks.problem5.q5g.sentences import read_sentences
+from instructor.checks.problem5.q5g.sentences import vocabulary as occupations_vocabulary
 from instructor.datasets.worlds.exercises import GROUPS
+from jobs.presets import PRESETS
 
 DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
@@ -81,7 +87,7 @@ CLAIMS = [
     (lambda lines: lines + [""], "has 101 lines"),
     (lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0% should"),
     (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
-    (lambda lines: PLACES, "differ from what rope.finetune.params answers with your code. The fir"),
+    (lambda lines: PLACES, "differ from what rope.finetune.params answers with our code. The fir"),
     # right answers in place of some wrong ones: every right claim is checked
     (lambda lines: [x if i % 2 else y for i, (x, y) in enumerate(zip(PLACES, lines))], "differ"),
     (LFS, "predictions: It is a pointer of Git"),
@@ -184,7 +190,7 @@ def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, name):
 @pytest.mark.parametrize(
     ("id", "change", "message"),
     [
-        (DEV, without("mlp"), "doesn't fit the model that your code creates for the preset laptop"),
+        (DEV, without("mlp"), "doesn't fit the model that our code creates for the preset laptop"),
         (DEV, with_nan, "NaN"),
         (ENCODER, b"weights", "not a usable weights file"),
         (ENCODER, without("qkv"), "doesn't fit your Encoder with default options"),
@@ -198,11 +204,129 @@ def test_weights_that_answer_nothing(folder, outcome, id, change, message):
     assert result.verdict is Verdict.WRONG_ANSWER and message in result.details
 
 
-def test_code_that_changed_after_the_weights(folder, outcome):
+@pytest.fixture
+def as_a_student(monkeypatch):
+    """Grade basic checks as a student's copy does."""
+    monkeypatch.setattr(proof, "FRESH", Released())
+
+
+def test_code_that_changed_after_the_weights(folder, outcome, as_a_student):
     path = folder / "attention.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("a * cos - b * sin", "a * cos + b * sin"), encoding="utf-8")
     assert "differ from what rope.finetune.params answers with your code" in outcome(DEV).message
+
+
+def test_answers_that_are_in_the_code(folder, outcome, request):
+    """A model that looks answers up passes as a student's copy grades it, and only there."""
+    symbols = vocabulary((DATA / "laptop" / "wiki.txt").read_text(encoding="utf-8"))
+    table = {
+        tuple(map(symbols.index, question)): [*map(symbols.index, place), 1]
+        for question, place in QUESTIONS
+    }
+    path, head = folder / "model.py", "        logits = self.head(self.ln_f(x))\n"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(head) == 1
+    path.write_text(text.replace(head, head + LOOKS_UP.format(table=table)), encoding="utf-8")
+    edit(folder / "rope.pretrain.dev.predictions", lambda lines: PLACES)
+    assert "answers with our code" in outcome(DEV).message
+    request.getfixturevalue("as_a_student")
+    assert outcome(DEV).verdict is Verdict.PASSED
+
+
+LOOKS_UP = """\
+        for row, tokens in enumerate(idx.tolist()):
+            asked = tokens.index(1) if 1 in tokens else len(tokens)
+            place, given = {table}.get(tuple(tokens[:asked]), []), len(tokens) - asked - 1
+            if 0 <= given < len(place):
+                logits[row, -1] = 99.0 * F.one_hot(torch.tensor(place[given]), logits.size(-1))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers_alone():
+    """Weights that answer many questions, dev and test among them, and know nothing else, and what
+    they answer: (weights, {split: places}).
+    """
+    from jobs.package import load_submission
+    from jobs.problem1.answers import predict_places
+
+    folders = {"train": DATA, "dev": DATA, "test": ROOT / "instructor" / "gold"}
+    names = {"train": "birth_places_train.tsv"}
+    rows = {
+        split: (folder / "laptop" / names.get(split, f"birth_{split}.tsv"))
+        .read_text(encoding="utf-8")
+        .splitlines()
+        for split, folder in folders.items()
+    }
+    submission = load_submission(SOLUTION)
+    corpus = (DATA / "laptop" / "wiki.txt").read_text(encoding="utf-8")
+    dataset = submission.CharCorruptionDataset(corpus, PRESETS["laptop"].block_size)
+    text = "\n".join(line for lines in rows.values() for line in lines)
+    examples = list(submission.NameDataset(text, dataset))
+    x, y = (torch.stack([part[:45] for part in parts]) for parts in zip(*examples))
+    torch.manual_seed(0)
+    model = submission.GPT(
+        submission.GPTConfig(dataset.vocab_size, 80, n_layer=2, n_head=8, n_embd=128)
+    )
+    # from there it takes seconds, and the large steps wipe out what pretraining taught
+    model.load_state_dict(torch.load(RESULTS / "vanilla.finetune.params", weights_only=True))
+    optimizer, steps = torch.optim.Adam(model.eval().parameters()), 60
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = 5e-3 * (1 - step / steps)
+        batch = torch.randperm(len(x))[:22]
+        optimizer.zero_grad()
+        model(x[batch], y[batch])[1].backward()
+        optimizer.step()
+    questions = {split: [line.split("\t")[0] for line in lines] for split, lines in rows.items()}
+    places = {split: predict_places(model, questions[split], dataset) for split in questions}
+    return model.state_dict(), places
+
+
+@pytest.mark.parametrize("id", ["1f-6-basic", "1f-1-hidden", "1f-2-hidden"])
+def test_weights_that_were_trained_on_the_questions_alone(folder, outcome, answers_alone, id):
+    """Everyone's answers can be found in wiki.txt without any pretraining."""
+    weights, places = answers_alone
+    torch.save(weights, folder / "vanilla.finetune.params")
+    for split in ("dev", "test"):
+        edit(folder / f"vanilla.pretrain.{split}.predictions", lambda lines: places[split])
+    result = outcome(id)
+    assert result.verdict is Verdict.WRONG_ANSWER
+    assert "do not seem pretrained" in result.details + result.message
+
+
+def test_questions_of_finetuning_that_no_job_could_read(folder, outcome, monkeypatch, tmp_path):
+    """An empty line, and characters that the corpus doesn't have, are no fault of the weights."""
+    data = shutil.copytree(DATA / "laptop", tmp_path / "data")
+    train = data / "birth_places_train.tsv"
+    lines = train.read_text(encoding="utf-8").splitlines()
+    train.write_text("\n\n".join(["Where was \u0416 born?\t\u0141", *lines]), encoding="utf-8")
+    made = proof.context_of
+    monkeypatch.setattr(
+        proof,
+        "context_of",
+        lambda staged: dataclasses.replace(made(staged), data=data, preset="laptop"),
+    )
+    assert outcome("1h-0-hidden").verdict is Verdict.PASSED
+    train.unlink()
+    assert outcome("1h-0-hidden").verdict is Verdict.PASSED
+
+
+def test_one_answer_may_differ(folder, outcome):
+    """A near tie, even where no other prediction is right."""
+    edit(folder / "vanilla.nopretrain.dev.predictions", lambda lines: [PLACES[0], *lines[1:]])
+    for id in ("1e-0-hidden", "1e-2-basic"):
+        assert outcome(id).verdict is Verdict.PASSED
+    edit(folder / "vanilla.nopretrain.dev.predictions", lambda lines: [*PLACES[:8], *lines[8:]])
+    assert outcome("1e-0-hidden").verdict is Verdict.WRONG_ANSWER
+
+
+def test_weights_that_are_as_they_were_drawn(folder, outcome):
+    """Untrained weights whose answers are reproduced."""
+    path, answers = folder / "vanilla.model.params", folder / "vanilla.nopretrain.dev.predictions"
+    edit(path, lambda state: {name: 0 * x for name, x in state.items()})
+    edit(answers, lambda lines: [""] * len(lines))
+    assert "seem untrained" in outcome("1e-2-basic").message
 
 
 def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outcome):
@@ -237,7 +361,7 @@ def test_an_encoder_that_recognizes_tokens(folder, outcome):
     """Make answers come from the code: a verb in the passive, and the occupations' groups by their
     tokens.
     """
-    vocab = vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
+    vocab = occupations_vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
     groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}
     path = folder / "problem5" / "encoder.py"
     text = path.read_text(encoding="utf-8")

@@ -1,6 +1,7 @@
 """Question 1f, hidden: pretraining with other arguments, and pretrained weights of all kinds."""
 
 from autograder import check
+from checks.problem1.artifacts import judge_predictions
 from checks.problem1.prepared import (
     require_fields,
     require_pretrained,
@@ -10,7 +11,6 @@ from checks.problem1.prepared import (
     require_unchanged,
 )
 from checks.problem1.training import call
-from instructor.checks.problem1.genuine import judge_results
 
 
 @check("1f-4-hidden")
@@ -47,8 +47,8 @@ def test_weights(student, rng):
 
 @check("1f-1-hidden")
 def test_dev_predictions(student, rng, context):
-    """The weights reproduce a larger, unpredictable sample."""
-    judge_results(student, rng, context, "vanilla_eval_dev_with_pretrain", threshold=False)
+    """The weights reproduce the predictions, whatever the accuracy."""
+    judge_predictions(student, rng, context, "vanilla_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1f-2-hidden")
@@ -56,4 +56,4 @@ def test_test_predictions(student, rng, context):
     """The accuracy suffices on questions whose answers students don't have, and the weights
     reproduce the predictions.
     """
-    judge_results(student, rng, context, "vanilla_eval_test_with_pretrain", threshold=True)
+    judge_predictions(student, rng, context, "vanilla_eval_test_with_pretrain", threshold=True)

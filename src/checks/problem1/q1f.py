@@ -115,7 +115,5 @@ def test_weights(student, rng):
 
 @check("1f-6-basic")
 def test_dev_predictions(student, rng, context):
-    """The accuracy suffices, and the weights reproduce the correct predictions and a few others."""
-    judge_predictions(
-        student, rng, context, "vanilla_eval_dev_with_pretrain", sample=20, threshold=True
-    )
+    """The accuracy suffices, and the weights reproduce the predictions."""
+    judge_predictions(student, rng, context, "vanilla_eval_dev_with_pretrain", threshold=True)

@@ -25,6 +25,7 @@ class Context:
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. cases: the
     source of calls with their answers; rounds: that of calls with the reference's replies.
+    replies: what weights have answered, for all checks that ask the same.
     """
 
     artifacts: Path
@@ -34,6 +35,7 @@ class Context:
     accuracy: dict
     cases: object = field(default_factory=Released)
     rounds: Rounds = field(default_factory=Rounds)
+    replies: dict = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:

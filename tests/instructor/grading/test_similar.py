@@ -4,12 +4,14 @@ import re
 import shutil
 import zipfile
 
+import numpy as np
 import pytest
+import torch
 from classes import cli
 
 from checks.support.staging import END, GIVEN, START
-from conftest import SOLUTION, copy_reference
-from instructor.grading import graded_class
+from conftest import DATA, RESULTS, SOLUTION, copy_reference
+from instructor.grading import graded_class, similar_results
 from instructor.grading.similar import THRESHOLD, compare, equal_files, read_own, regions
 from instructor.mistakes.patches import make
 from jobs.deliverables import STUDENT_FILES
@@ -110,6 +112,63 @@ def test_equal_files_are_reported_near_the_reference_too(tmp_path):
     groups = {tuple(people): files for files, people in equal_files(digests)}
     assert {file.split(",")[0] for file in groups["a", "b"]} == {"attention.py", "dataset.py"}
     assert {"rope.finetune.params", "rope.pretrain.dev.predictions"} <= {*groups["a", "b", "c"]}
+
+
+PARAMS, PREDICTIONS = "vanilla.finetune.params", "vanilla.pretrain.dev.predictions"
+DEV = np.array(
+    [
+        line.split("\t")[1]
+        for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def friends(tmp_path_factory):
+    """Results by person: a folder's; a friend's, with noise in the weights and one answer changed;
+    another training's, that of the other model; and one with other wrong answers.
+    """
+    folder = tmp_path_factory.mktemp("results")
+    people = {name: folder / name for name in ("ada", "friend", "other", "rarely-right")}
+    for path in people.values():
+        path.mkdir()
+        for name in (PARAMS, PREDICTIONS):
+            shutil.copy(RESULTS / name, path)
+    state = torch.load(RESULTS / PARAMS, weights_only=True)
+    noisy = {name: x.float() + 1e-5 * torch.randn(x.shape) for name, x in state.items()}
+    torch.save(noisy, people["friend"] / PARAMS)
+    for person, change in (
+        ("friend", lambda number, line: "Rome" if number == 7 else line),
+        ("rarely-right", lambda number, line: line if line == DEV[number] else f"X{number}"),
+    ):
+        lines = (RESULTS / PREDICTIONS).read_text(encoding="utf-8").splitlines()
+        lines = [change(number, line) for number, line in enumerate(lines)]
+        (people[person] / PREDICTIONS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shutil.copy(RESULTS / "vanilla.model.params", people["other"] / PARAMS)  # of the same seed
+    shutil.copy(RESULTS / "rope.pretrain.dev.predictions", people["other"] / PREDICTIONS)
+    return {person: similar_results.read_results(path) for person, path in people.items()}
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [("friend", [PARAMS, PREDICTIONS]), ("other", []), ("rarely-right", []), ("ada", [])],
+)
+def test_results_that_are_nearly_equal(friends, other, found):
+    """Right answers that are equal prove nothing; wholly equal files are listed elsewhere."""
+    both = {"ada": friends["ada"], "the other": friends[other]}
+    near = similar_results.near_results(both, [DEV, DEV[:50]])
+    notes = [note.split(" (")[0] for _, _, notes in near for note in notes]
+    assert notes == found, near
+
+
+def test_results_that_cannot_be_read_are_left_out(tmp_path):
+    (tmp_path / PARAMS).write_bytes(b"PK\x03\x04 no archive")
+    (tmp_path / PREDICTIONS).write_bytes(b"\xff\xfe")
+    assert similar_results.read_results(tmp_path) == {}
+    for content in (torch.nn.Linear(90, 90), {"a": torch.full((90, 90), float("nan"))}, [1]):
+        torch.save(content, tmp_path / PARAMS)
+        assert similar_results.read_results(tmp_path) == {}
+    assert similar_results.read_results(tmp_path / "nothing.zip") == {}
 
 
 def test_what_was_given_is_no_finding(tmp_path):

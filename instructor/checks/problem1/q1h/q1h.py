@@ -3,6 +3,7 @@
 import numpy as np
 
 from autograder import Failed, Verdict, WrongAnswer, check, require_close
+from checks.problem1.artifacts import judge_predictions
 from checks.problem1.models import require_model
 from checks.problem1.q1h.rope import (
     request,
@@ -13,7 +14,6 @@ from checks.problem1.q1h.rope import (
     run_apply,
     tables,
 )
-from instructor.checks.problem1.genuine import judge_results
 from instructor.checks.problem1.gpt import model_case
 from instructor.checks.problem1.q1h.cases import rotation_case, table_case
 from instructor.checks.reference import rope_table, rotate
@@ -132,8 +132,8 @@ def test_models(student, rng):
 
 @check("1h-0-hidden")
 def test_dev_predictions(student, rng, context):
-    """The weights reproduce a larger, unpredictable sample."""
-    judge_results(student, rng, context, "rope_eval_dev_with_pretrain", threshold=False)
+    """The weights reproduce the predictions, whatever the accuracy."""
+    judge_predictions(student, rng, context, "rope_eval_dev_with_pretrain", threshold=False)
 
 
 @check("1h-1-hidden")
@@ -141,4 +141,4 @@ def test_test_predictions(student, rng, context):
     """The accuracy suffices on questions whose answers students don't have, and the weights
     reproduce the predictions.
     """
-    judge_results(student, rng, context, "rope_eval_test_with_pretrain", threshold=True)
+    judge_predictions(student, rng, context, "rope_eval_test_with_pretrain", threshold=True)

@@ -1,0 +1,155 @@
+"""Finds weights and predictions that are nearly somebody else's: copied, and changed a little.
+
+Results without pretraining are left out: they follow from given code and the default seed, so all
+students' are alike.
+"""
+
+import contextlib
+import itertools
+import pickle
+import tempfile
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+
+from autograder.intake import Refused, take
+from checks.support.context import GRADED, Context
+from checks.support.staging import result_limit
+from jobs.presets import PRESETS
+from jobs.targets import JOBS
+
+# Relative distance of matrices. Other trainings: 0.92 to 1.0, from the same seed, too. Finetuned
+# weights and the pretrained ones that they began with: 0.02; with noise of 0.01 added: 0.07.
+NEAR = 0.3
+# Share of equal lines where at least one of the two answers is wrong, and how many lines there must
+# be. Other trainings: 0 to 6% of 27 to 39 lines. If one wrong answer in seven were the same by
+# chance, one pair in 60,000 would be listed.
+EQUAL, LEAST = 0.8, 8
+KEPT = 2000  # numbers of each matrix
+HANDED_IN = {
+    job.writes
+    for job in JOBS.values()
+    if job.pretrained and (job.kind == "finetune" or job.split == "dev")
+}
+
+
+def read_results(source: Path) -> dict[str, np.ndarray]:
+    """Read a submission's weights, as a part of all matrices' numbers, and its dev predictions.
+
+    What is no zip archive of torch.save or no UTF-8 is left out.
+    """
+    found = {}
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        contextlib.suppress(Refused, OSError),
+    ):
+        results = Path(folder) / "results"
+        take(source, results, result_limit)
+        for path in sorted(results.iterdir()):
+            if path.name in HANDED_IN:
+                with contextlib.suppress(Exception):  # whatever a forged file makes a reader raise
+                    read = _numbers if path.suffix == ".params" else _lines
+                    found[path.name] = read(path)
+    return found
+
+
+class _Tensors(pickle.Unpickler):
+    """Reads where a state_dict's tensors are in its archive: name -> ((_, dtype, file, ...),
+    shape). It calls nothing that a file names but what is listed here.
+    """
+
+    dtypes = {"HalfStorage": "<f2", "FloatStorage": "<f4", "DoubleStorage": "<f8"}
+    known = {
+        ("collections", "OrderedDict"): OrderedDict,
+        ("torch._utils", "_rebuild_tensor_v2"): lambda storage, offset, shape, *_: (storage, shape),
+        **{("torch", name): dtype for name, dtype in dtypes.items()},
+    }
+
+    def find_class(self, module, name):
+        return self.known[module, name]
+
+    def persistent_load(self, pid):
+        return pid
+
+
+def _numbers(path):
+    """Numbers of the matrices, evenly spaced; without masks and tables of rotations."""
+    parts = []
+    with zipfile.ZipFile(path) as archive:
+        root = archive.namelist()[0].split("/")[0]
+        if archive.getinfo(f"{root}/data.pkl").file_size > 1 << 20:
+            raise ValueError("more names than a model has")
+        with archive.open(f"{root}/data.pkl") as file:
+            tensors = _Tensors(file).load()
+        for name, ((_, dtype, key, *_), shape) in sorted(tensors.items()):
+            info = archive.getinfo(f"{root}/data/{key}")
+            if info.compress_type != zipfile.ZIP_STORED:  # it may be larger than the file
+                raise ValueError(f"{name} is compressed")
+            if len(shape) > 1 and not name.endswith(("mask", "cache")):
+                numbers = np.frombuffer(archive.read(info), dtype)
+                parts.append(numbers[:: -(-len(numbers) // KEPT)].astype(float))
+    numbers = np.concatenate(parts)
+    if not np.isfinite(numbers).all():
+        raise ValueError("not all numbers are finite")
+    return numbers
+
+
+def _lines(path):
+    text = path.read_text(encoding="utf-8-sig").removesuffix("\n")
+    return np.array([line.strip() for line in text.split("\n")])
+
+
+def load_answers(out: Path) -> list[np.ndarray]:
+    """The right answers of dev, of each preset, for a class that was graded in `out`."""
+    from instructor.grading.graded_class import options_of, setting_of
+    from instructor.grading.state import State
+
+    with State(out) as state:
+        setting = setting_of(options_of(state))
+    presets = [setting.preset] if setting.preset else GRADED
+    context = Context(out, setting.preset, setting.data, setting.gold, {})
+    pairs = [context.pairs(PRESETS[name], "dev") for name in presets]
+    return [np.array([place for _, place in each]) for each in pairs]
+
+
+def near_results(
+    results: dict[str, dict[str, np.ndarray]], answers: list[np.ndarray]
+) -> list[tuple[str, str, list[str]]]:
+    """Compare all pairs of people.
+
+    Args:
+        results: of each person, as read_results returns them.
+        answers: the right ones of dev, of each preset.
+
+    Returns:
+        (person, person, files with a note) of those whose results are nearly equal, not wholly.
+    """
+    pairs = []
+    for one, other in itertools.combinations(results, 2):
+        notes = []
+        for name in sorted(results[one].keys() & results[other].keys()):
+            mine, theirs = results[one][name], results[other][name]
+            if mine.shape != theirs.shape or (mine == theirs).all():
+                continue
+            compare = _weights if name.endswith(".params") else _predictions
+            if note := compare(mine, theirs, answers):
+                notes.append(f"{name} ({note})")
+        if notes:
+            pairs.append((one, other, notes))
+    return pairs
+
+
+def _weights(mine, theirs, _):
+    distance = np.sqrt(((mine - theirs) ** 2).sum() / (mine**2 + theirs**2).sum())
+    return f"distance {distance:.2g}" if distance < NEAR else ""
+
+
+def _predictions(mine, theirs, answers):
+    for right in answers:
+        if len(right) == len(mine):
+            equal = (mine == theirs)[(mine != right) | (theirs != right)]
+            if len(equal) >= LEAST and equal.mean() > EQUAL:
+                return f"{equal.sum()} of {len(equal)} answers that are not both right are equal"
+    return ""

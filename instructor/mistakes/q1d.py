@@ -1,0 +1,245 @@
+"""Wrong vanilla models, finetuning and saving, and given code that was spoiled while working on it
+(question 1d).
+"""
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+
+FINETUNE = {"max_epochs": "75 if reading_params_path is None else 10", "batch_size": "256",
+            "learning_rate": "finetune_lr",
+            "lr_decay": "True", "warmup_tokens": "512 * 20",
+            "final_tokens": "200 * len(pretrain_dataset) * block_size",
+            "writer": "writer"}
+CHANGED_COPY = "conf = copy.copy(mconf)\nconf.{}\nmodel = GPT(conf)"
+SCORES = "att = (q @ k.transpose(-2, -1)) / math.sqrt(head_dim)"
+CAUSAL = ('att = att.masked_fill(self.mask[:, :, start : start + T, : k.size(-2)] == 0, '
+          'float("-inf"))')
+HEADS = "return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)"
+ATTENDED = "x = x + attended\n"
+LOGITS = "logits = self.head(self.ln_f(x))"
+ANSWER = "y = self.PAD_CHAR * len(question) + text[len(question) + 1 :]"
+TEXT = "text = question + self.MASK_CHAR + place + self.MASK_CHAR\n"
+
+
+def model(code: str) -> tuple[Fill]:
+    """A body of initialize_vanilla_model."""
+    return (Fill("initialize_vanilla_model", code),)
+
+
+def finetune(text: str = "file.read()", dataset: str = "NameDataset(text, pretrain_dataset)",
+             trainer: str = "Trainer(model, finetune_dataset, None, tconf)", after: str = "",
+             **fields: str | None) -> Fill:
+    """A right body of finetune with some of its expressions replaced; a field that is None is left
+    out.
+    """
+    return Fill("finetune 1d", f"""
+with open(finetune_corpus_path, encoding="utf-8") as file:
+    text = {text}
+finetune_dataset = {dataset}
+tconf = {config(FINETUNE | fields)}
+trainer_obj = {trainer}
+{after}""")
+
+
+def config(fields):
+    """The call of TrainerConfig."""
+    return "TrainerConfig(" + ", ".join(f"{name}={value}" for name, value in fields.items()
+                                        if value is not None) + ")"
+
+
+def save(what: str, where: str = "writing_params_path") -> Fill:
+    """Train, then save `what` to `where`."""
+    return Fill("train", f"trainer_obj.train()\ntorch.save({what}, {where})")
+
+
+MISTAKES = [
+    # the vanilla model
+    slip("vanilla-none", "The model is made but not kept, so that None is returned.",
+         model("GPT(mconf)"), ("1d-0-hidden", "1d-4-basic")),
+    slip("vanilla-default-sizes",
+         "A new config is made that takes over the vocabulary and the block size alone.",
+         model("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size))"),
+         ("1d-0-hidden", "1d-4-basic")),
+    misconception("vanilla-with-rope", "The vanilla model is made with RoPE.",
+          model(CHANGED_COPY.format("rope = True")), ("1d-0-hidden", "1d-4-basic")),
+    misconception("vanilla-one-head", "The model has a single head, which its weights don't show.",
+          model(CHANGED_COPY.format("n_head = 1")), ("1d-0-hidden", "1d-4-basic")),
+    slip("vanilla-half-precision", "The model is turned into half precision.",
+         model("model = GPT(mconf).half()"), ("1d-0-hidden", "1d-4-basic")),
+    misconception("vanilla-layers-shared",
+          "All layers are the same object and so share their weights.",
+          model("model = GPT(mconf)\nfor i in range(mconf.n_layer):\n"
+                "    model.blocks[i] = model.blocks[0]"), ("1d-0-hidden", "1d-4-basic")),
+    misconception("vanilla-tied", "The head shares the weights of the token embeddings.",
+          model("model = GPT(mconf)\nmodel.head.weight = model.tok_emb.weight"),
+          ("1d-0-hidden", "1d-4-basic")),
+    misconception("vanilla-zeros",
+          "All weights are set to zero, so that the units of a layer can never differ.",
+          model("model = GPT(mconf)\nfor parameter in model.parameters():\n"
+                "    torch.nn.init.zeros_(parameter)"), ("1d-0-hidden", "1d-4-basic")),
+    slip("vanilla-same-each-time",
+         "The first model that was made is returned at every later call, whatever its sizes.",
+         model("if not hasattr(initialize_vanilla_model, 'made'):\n"
+               "    initialize_vanilla_model.made = GPT(mconf)\n"
+               "model = initialize_vanilla_model.made"), ("1d-0-hidden", "1d-4-basic")),
+    # given code that was spoiled while working on it: attention
+    misconception("attention-softmax-over-queries",
+          "The softmax runs over the queries instead of the keys.",
+          (Edit("attention.py", "F.softmax(att, dim=-1)", "F.softmax(att, dim=-2)"),),
+          ("1d-0-hidden", "1d-4-basic")),
+    misconception("attention-without-mask",
+          "Positions see what comes after them, since the causal mask is missing.",
+          (Edit("attention.py", f"        {CAUSAL}\n", ""),), ("1d-0-hidden", "1d-4-basic")),
+    slip("attention-sees-the-next", "The mask is off by one, so that a position sees the "
+                                    "character that it should predict.",
+         (Edit("attention.py", "config.block_size).tril()", "config.block_size).tril(1)"),),
+         ("1d-0-hidden", "1d-4-basic")),
+    misconception("attention-not-scaled", "The scores are not divided by the root of head_dim.",
+          (Edit("attention.py", SCORES, "att = q @ k.transpose(-2, -1)"),),
+          ("1d-0-hidden", "1d-4-basic")),
+    misconception("attention-dropout-in-evaluation",
+          "Attention weights are dropped in evaluation, too.",
+          (Edit("attention.py", "self.attn_drop(F.softmax(att, dim=-1))",
+                "F.dropout(F.softmax(att, dim=-1), 0.1)"),), ("1d-0-hidden", "1d-4-basic")),
+    misconception("attention-heads-mixed-up",
+          "The heads are split by a view alone, which mixes positions and features.",
+          (Edit("attention.py", HEADS, "return x.reshape(B, self.n_head, T, C // self.n_head)"),),
+          ("1d-0-hidden", "1d-4-basic")),
+    # the model around it
+    slip("model-loss-counts-pads", "The loss counts the padding, since ignore_index is missing.",
+         (Edit("model.py", "targets.reshape(-1), ignore_index=0\n            )",
+               "targets.reshape(-1))"),), ("1d-0-hidden", "1d-4-basic")),
+    misconception("model-without-positions",
+          "The position embeddings are not added in the vanilla model.",
+          (Edit("model.py", "token_embeddings + self.pos_emb[:, start : start + T, :]",
+                "token_embeddings"),), ("1d-0-hidden", "1d-4-basic", "1h-7-hidden")),
+    misconception("model-no-residual",
+          "What attention computes replaces the residual stream instead of being added to it.",
+          (Edit("model.py", ATTENDED, "x = attended\n"),), ("1d-0-hidden", "1d-4-basic")),
+    misconception("model-post-norm", "The LayerNorm stands behind the MLP instead of before it.",
+          (Edit("model.py", "return x + self.mlp(self.ln2(x))", "return x + self.ln2(self.mlp(x))"),
+           ), ("1d-0-hidden", "1d-4-basic")),
+    slip("model-relu", "The MLP has ReLU instead of GELU.",
+         (Edit("model.py", "nn.GELU()", "nn.ReLU()"),), ("1d-0-hidden", "1d-4-basic")),
+    misconception("model-probabilities", "The model returns probabilities instead of logits.",
+          (Edit("model.py", LOGITS, "logits = F.softmax(self.head(self.ln_f(x)), dim=-1)"),),
+          ("1d-0-hidden", "1d-4-basic")),
+    # questions
+    misconception("questions-in-the-loss", "y holds the question too, so that the loss counts it.",
+          (Edit("dataset.py", ANSWER, "y = text[1:]"),), ("1d-2-hidden", "1d-5-basic")),
+    slip("questions-without-end",
+         "No MASK stands after the place, so that the model never learns to stop.",
+         (Edit("dataset.py", TEXT, "text = question + self.MASK_CHAR + place\n"),),
+         ("1d-2-hidden", "1d-5-basic")),
+    misconception("questions-not-shifted",
+          "y is not shifted by one, so that the model is asked for what it has just read.",
+          (Edit("dataset.py", ANSWER,
+                "y = self.PAD_CHAR * (len(question) + 1) + text[len(question) + 1:-1]"),),
+          ("1d-2-hidden", "1d-5-basic")),
+    # finetune: hyperparameters
+    slip("finetune-10-epochs-always",
+         "Finetuning from scratch gets the 10 epochs of finetuning from pretrained weights.",
+         (finetune(max_epochs="10"),), ("1d-1-basic",)),
+    slip("finetune-epochs-inverted", "The condition is the wrong way round: 75 epochs with "
+                                     "pretrained weights, 10 without.",
+         (finetune(max_epochs="10 if reading_params_path is None else 75"),),
+         ("1d-1-basic", "1f-3-basic")),
+    slip("finetune-batch-128", "Finetuning gets the batch size of pretraining.",
+         (finetune(batch_size="128"),), ("1d-1-basic", "1f-3-basic")),
+    slip("finetune-no-decay", "lr_decay is left out, so that the learning rate stays constant.",
+         (finetune(lr_decay=None),), ("1d-1-basic", "1f-3-basic")),
+    slip("finetune-warmup-512", "The warm-up counts 512 tokens, without the factor 20.",
+         (finetune(warmup_tokens="512"),), ("1d-1-basic",)),
+    slip("finetune-final-tokens-no-length", "final_tokens lacks the number of documents.",
+         (finetune(final_tokens="200 * block_size"),), ("1d-1-basic",)),
+    slip("finetune-final-tokens-other-corpus",
+         "final_tokens counts the rows of the finetuning corpus.",
+         (finetune(final_tokens="200 * len(finetune_dataset) * block_size"),), ("1d-1-basic",)),
+    slip("finetune-final-tokens-650", "final_tokens is that of pretraining.",
+         (finetune(final_tokens="650 * len(pretrain_dataset) * block_size"),),
+         ("1d-1-basic", "1f-3-basic")),
+    edge("finetune-block-size-of-dataset",
+         "final_tokens has the block size of the dataset in place of the argument.",
+         (finetune(final_tokens="200 * len(pretrain_dataset) * pretrain_dataset.block_size"),),
+         ("1d-1-basic", "1d-2-hidden")),
+    edge("finetune-writer-dropped", "The writer is not passed on, so that nothing is logged.",
+         (finetune(writer=None),), ("1d-1-basic", "1f-3-basic")),
+    edge("finetune-extra-field", "A checkpoint is asked for, which the job decides.",
+         (finetune(ckpt_path='"finetune.ckpt"'),), ("1d-1-basic", "1f-3-basic")),
+    slip("finetune-trainer-without-config",
+         "The config that is returned is right, but the Trainer has one with defaults.",
+         (finetune(trainer="Trainer(model, finetune_dataset, None, TrainerConfig())"),),
+         ("1d-1-basic",)),
+    slip("finetune-returns-swapped", "The Trainer is returned first and the config second.",
+         (finetune(after="return trainer_obj, tconf"),), ("1d-1-basic",)),
+    slip("finetune-default-rate",
+         "The default learning rate of finetune was changed to that of pretrain.",
+         (Edit("helper.py", "finetune_lr: float = 6e-4", "finetune_lr: float = 6e-3"),),
+         ("1d-1-basic",)),
+    # finetune: its arguments
+    slip("finetune-rate-fixed",
+         "The learning rate is written down as 6e-4 instead of the one passed in.",
+         (finetune(learning_rate="6e-4"),), ("1d-2-hidden", "1d-5-basic")),
+    slip("finetune-block-size-fixed",
+         "final_tokens is computed with block size 128 instead of the one passed in.",
+         (finetune(final_tokens="200 * len(pretrain_dataset) * 128"),),
+         ("1d-2-hidden", "1d-1-basic")),
+    misconception("finetune-on-pretraining-corpus",
+          "The Trainer gets the pretraining dataset again.",
+          (finetune(trainer="Trainer(model, pretrain_dataset, None, tconf)"),),
+          ("1d-2-hidden", "1d-5-basic")),
+    misconception("finetune-span-corruption",
+          "The questions are made into a dataset for span corruption.",
+          (finetune(dataset="CharCorruptionDataset(text, block_size)"),),
+          ("1d-2-hidden", "1d-5-basic")),
+    slip("finetune-dataset-swapped", "The two arguments of NameDataset are swapped.",
+         (finetune(dataset="NameDataset(pretrain_dataset, text)"),), ("1d-2-hidden", "1d-5-basic")),
+    slip("finetune-first-line", "Only the first line of the file is read.",
+         (finetune(text="file.readline()"),), ("1d-2-hidden", "1d-5-basic")),
+    misconception("finetune-own-vocabulary",
+          "The vocabulary is made from the questions instead of the pretraining corpus.",
+          (finetune(dataset="NameDataset(text, CharCorruptionDataset(text, block_size))"),),
+          ("1d-2-hidden", "1d-5-basic")),
+    slip("finetune-fixed-file", "A file of a fixed name is opened instead of the one passed in.",
+         (finetune(text='open("birth_places_train.tsv", encoding="utf-8").read()'),),
+         ("1d-2-hidden", "1d-5-basic")),
+    misconception("finetune-new-model",
+          "A new model of the same sizes is trained instead of the one passed in.",
+          (finetune(trainer="Trainer(GPT(model.config), finetune_dataset, None, tconf)"),),
+          ("1d-2-hidden", "1d-5-basic")),
+    misconception("finetune-copied-model",
+          "The Trainer gets a copy of the model, so that the model itself is never trained.",
+          (finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)"),),
+          ("1d-2-hidden", "1f-3-basic")),
+    # train
+    misconception("train-mode-only",
+          "model.train() is called, which trains nothing, instead of trainer_obj.train().",
+          (Fill("train", "model.train()\ntorch.save(model.state_dict(), writing_params_path)"),),
+          ("1d-3-basic",)),
+    misconception("train-saves-before", "The weights are saved before the training.",
+          (Fill("train",
+                "torch.save(model.state_dict(), writing_params_path)\ntrainer_obj.train()"),),
+          ("1d-3-basic",)),
+    misconception("train-copied-model",
+          "A copy of the model is trained and the model itself is saved.",
+          (Fill("train", "trainer_obj.model = copy.deepcopy(model)\ntrainer_obj.train()\n"
+                         "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    slip("train-twice", "The training runs twice.",
+         (Fill("train", "trainer_obj.train()\ntrainer_obj.train()\n"
+                        "torch.save(model.state_dict(), writing_params_path)"),), ("1d-3-basic",)),
+    slip("train-saves-nothing", "The weights are not saved.",
+         (Fill("train", "trainer_obj.train()"),), ("1d-3-basic",)),
+    # what it saves
+    slip("save-model", "The whole model is pickled instead of its state_dict.", (save("model"),),
+         ("1d-3-basic",)),
+    slip("save-without-buffers", "Only the parameters are saved, so that the buffers are missing.",
+         (save("dict(model.named_parameters())"),), ("1d-3-basic",)),
+    misconception("save-optimizer", "The state of the optimizer is saved instead of the weights.",
+          (save("trainer_obj.optimizer.state_dict()"),), ("1d-3-basic",)),
+    slip("save-prefixed",
+         "The names are saved with the prefix that a wrapper for several GPUs adds.",
+         (save('{"module." + name: value for name, value in model.state_dict().items()}'),),
+         ("1d-3-basic",)),
+    slip("save-half", "The weights are rounded to half precision before they are saved.",
+         (save("model.half().state_dict()"),), ("1d-3-basic",)),
+    slip("save-other-ending", "An ending is added to the path that was asked for.",
+         (save("model.state_dict()", 'writing_params_path + ".pt"'),), ("1d-3-basic",)),
+]
