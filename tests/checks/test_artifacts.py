@@ -12,7 +12,7 @@ from proof import MANIFEST, grade_folder, start_process
 from autograder import Verdict
 from checks.support.context import DATA
 from conftest import copy_reference, require_level
-from instructor.checks.problem5.q5g.sentences import read_sentences, vocabulary
+from instructor.checks.problem5.q5g import read_sentences, vocabulary
 from instructor.datasets.worlds.exercises import GROUPS
 
 DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
