@@ -42,8 +42,8 @@ def attention(
     #   are all 0.
     # - float32 stays float32; integers become float64 first, or they overflow.
     # - No Python loop over batch, queries or keys.
-    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes only. np.where replaces scores where
-    #        the mask is False. math.sqrt returns a Python float, which keeps float32 as it is.
+    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes only. np.where can replace the
+    #        masked scores. math.sqrt returns a Python float, which keeps float32 as it is.
     ### START_CODE_HERE ###
     raise NotImplementedError("5c: attention")
     ### END_CODE_HERE ###
