@@ -6,7 +6,7 @@
 A maker with so few sizes that its answers could be looked up takes `small=False`: released cases
 are drawn with small=True, and staff's have other sizes.
 
-Makers are in the `cases.py` of the questions' folders. `python -m instructor cases` writes rounds
+Makers are in the files of a question that say `@makes`. `python -m instructor cases` writes rounds
 for students; when staff grade, `Fresh` draws new ones.
 """
 
@@ -37,10 +37,10 @@ def makes(id: str) -> Callable:
 
 def all_makers() -> dict[str, Callable[[np.random.Generator], list[Case]]]:
     """Return every maker by its check's id, sorted by id."""
-    for path in sorted(HERE.rglob("cases.py")):
-        importlib.import_module(
-            ".".join(("instructor", "checks", *path.relative_to(HERE).with_suffix("").parts))
-        )
+    for path in sorted(HERE.rglob("*.py")):
+        if path != Path(__file__).resolve() and "\n@makes(" in path.read_text(encoding="utf-8"):
+            parts = path.relative_to(HERE).with_suffix("").parts
+            importlib.import_module(".".join(("instructor", "checks", *parts)))
     return dict(sorted(_MAKERS.items()))
 
 

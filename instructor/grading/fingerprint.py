@@ -34,7 +34,7 @@ SHARED = (
     *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
     "instructor/datasets/worlds/*.py",
 )
-QUESTION = re.compile(r"q(\d+[a-z])(\.py)?")  # a file or folder that belongs to one question
+QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question
 # fields of a manifest's entry; title and points don't change a check's outcome
 SHIPPED = ("seconds", "memory", "partial", "artifacts")
 

@@ -208,9 +208,10 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     """
     # (T,): a query sees no later key
     largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()
-    # The largest entropy minus the entropy is the divergence from uniform weights.
-    missing = F.kl_div(-largest[:, None].expand_as(weights), weights, reduction="none").sum(dim=-1)
-    missing = missing.transpose(1, 2)[used].sum(dim=0)  # (n_head,)
+    # The largest entropy minus the entropy is the divergence from uniform weights; that of rows of
+    # zeros is 0.
+    uniform, rows = -largest[:, None].expand_as(weights), weights * used[:, None, :, None]
+    missing = F.kl_div(uniform, rows, reduction="none").sum(dim=(0, 2, 3))  # (n_head,)
     return (1 - missing / largest.expand_as(used)[used].sum().clamp(min=1e-9)).clamp(0, 1)
 
 

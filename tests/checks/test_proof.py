@@ -27,6 +27,7 @@ from proof import (
 
 from autograder import Verdict
 from conftest import SOLUTION, STARTER
+from instructor.mistakes import noops
 from instructor.mistakes.patches import KINDS, changed
 
 MISTAKES = collect("instructor.mistakes", "MISTAKES")
@@ -35,6 +36,23 @@ SEEDS = 8  # of the reference on problem 1, whose checks are statistical,
 STEADY_SEEDS = 3  # and on the others, which compare with the right values
 SLOW_SEEDS = 1  # of the reference, by checks that train models
 SLOW_WRONG = ("sparse-flex",)  # takes a minute; others fail the same checks
+
+# Checks that give points to a question whose functions are all no-ops, and to which kinds.
+EARNED_BY_NOOPS = {
+    "1c-0-basic": {"zeros", "ones", "noise"},  # types and lengths
+    "1c-2-basic": {"zeros", "ones"},  # a constant is itself shifted by one
+    "1h-11-basic": {"input"},
+    "5c-10-basic": {"error"},
+    "5c-11-basic": {"zeros", "ones", "noise", "input"},
+    "6c-10-basic": {"error"},
+    "6d-12-hidden": {"zeros", "ones"},
+    "6d-16-basic": {"zeros", "ones"},
+    "6d-18-basic": {*noops.KINDS},
+    "6d-20-basic": {"zeros", "ones", "noise"},
+    "6g-4-hidden": {"zeros", "ones", "noise"},
+    "6g-6-basic": {"zeros", "ones", "noise"},
+    "6g-7-basic": {"error"},
+}
 
 
 def one_for_each_check():
@@ -136,3 +154,15 @@ def test_the_starter_has_none(process, run):
     assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.NOT_IMPLEMENTED}, (
         report.seed
     )
+
+
+@pytest.mark.parametrize("question", noops.QUESTIONS)
+@pytest.mark.parametrize(
+    "kind", [noops.KINDS[0], *(pytest.param(kind, marks=full) for kind in noops.KINDS[1:])]
+)
+def test_no_ops_earn_nothing(process, question, kind):
+    """What computes nothing has no points, but for EARNED_BY_NOOPS."""
+    report = grade_changes(process, noops.noops(question, kind), [question])
+    earned = {id: outcome.score for id, outcome in report.outcomes.items() if outcome.score}
+    print(f"{kind} in {question} earn {earned}")
+    assert not {id for id in earned if kind not in EARNED_BY_NOOPS.get(id, ())}, report.seed

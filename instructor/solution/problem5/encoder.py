@@ -384,7 +384,7 @@ class BagOfWords(nn.Module):
 
     def forward(self, idx: torch.Tensor) -> torch.Tensor:
         """int64 (B, T) -> logits (B, n_classes): the mean weight of all tokens that are not PAD,
-        plus the bias.
+        plus the bias. idx is not changed.
         """
         logits = None
         # [part 5g] Average over the tokens that are not PAD; a row of PAD alone gives the bias.
@@ -413,7 +413,7 @@ def train_classifier(
 
     Args:
         model: int64 (B, T) -> logits (B, n_classes).
-        x, y: sentences, int64 (N, T), and classes, int64 (N).
+        x, y: sentences, int64 (N, T), and classes, int64 (N). They are not changed.
         epochs: the number of passes over the sentences.
         batch_size, learning_rate: for the optimizer, which you choose. Each epoch uses every
             sentence once; its last batch may be smaller.
@@ -476,7 +476,7 @@ def attention_entropy(weights: torch.Tensor, key_padding_mask: torch.Tensor) -> 
 
     Args:
         weights: the weights of one layer, (B, n_head, T, T); rows sum to 1.
-        key_padding_mask: boolean, (B, T), True at padding.
+        key_padding_mask: boolean, (B, T), True at padding. Neither argument is changed.
 
     Returns:
         (n_head,): the entropy of a row in nats, averaged over all queries of all sentences that

@@ -42,8 +42,8 @@ def attention(
     #   are all 0.
     # - float32 stays float32; integers become float64 first, or they overflow.
     # - No Python loop over batch, queries or keys.
-    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes only. np.where(mask, scores,
-    #        -np.inf) masks. math.sqrt returns a Python float, which keeps float32 as it is.
+    # Hints: np.swapaxes(K, -1, -2) transposes the last two axes only. np.where can replace the
+    #        masked scores. math.sqrt returns a Python float, which keeps float32 as it is.
     ### START_CODE_HERE ###
     dtype = (
         np.float32 if all(x.dtype == np.float32 for x in map(np.asarray, (Q, K, V))) else np.float64
@@ -84,9 +84,9 @@ def scaling_experiment(
     result = {}
     # [part 5b] Draw queries and keys, compute the scores in float64, and measure both kinds.
     #
-    # Hints: 0 ln 0 counts as 0: take the logarithm of np.where(p > 0, p, 1). The Jacobians of all
-    #        queries are an array of shape (n_query, n_key, n_key), p[:, :, None] * np.eye(n_key) -
-    #        p[:, :, None] * p[:, None, :].
+    # Hints: 0 ln 0 counts as 0: replace zeros by ones before you take the logarithm. The Jacobians
+    #        of all queries are an array of shape (n_query, n_key, n_key), p[:, :, None] *
+    #        np.eye(n_key) - p[:, :, None] * p[:, None, :].
     ### START_CODE_HERE ###
     draw = np.random.default_rng(seed).standard_normal
     queries, keys = draw((n_query, d_k)), draw((n_key, d_k))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import torch
 import torch.nn as nn
-from torch.nn.utils import get_total_norm
 from tqdm import tqdm
 
 from jobs.errors import says_where
@@ -85,11 +84,13 @@ def train(
     """
     torch.manual_seed(seed)
     model = make_model(vocab, scores)
-    losses, norms = [], []
+    losses, norms, sizes = [], [], []
+    for each in model.parameters():  # the size of each gradient, as soon as it is computed
+        each.register_post_accumulate_grad_hook(lambda p: sizes.append(p.grad.double().norm()))
 
     def look_and_clip():
-        gradients = [p.grad.double() for p in model.parameters() if p.grad is not None]
-        norms.append(get_total_norm(gradients).item())
+        norms.append(math.hypot(*sizes))
+        sizes.clear()
         if clip is not None:
             clip(model.parameters(), MAX_NORM)
 

@@ -2,14 +2,19 @@
 occupations.
 """
 
+import re
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
 from checks.problem1.artifacts import require_result, require_weights
 from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.problem5.q5g.fitting import require_repetition
-from checks.problem5.q5g.pieces import judge_pieces
-from instructor.checks.problem5.q5g.cases import (
+from checks.problem5.q5g import judge_pieces
+from checks.problem5.q5g_training import require_repetition
+from common.files import read_text
+from instructor.checks.problem5.q5g_cases import (
     accuracies,
     accuracy_case,
     bags,
@@ -19,9 +24,10 @@ from instructor.checks.problem5.q5g.cases import (
     odd,
     training_case,
 )
-from instructor.checks.problem5.q5g.sentences import MAX_LEN, encode, read_sentences, vocabulary
 from instructor.datasets.worlds.exercises import make_occupations
 
+# Of sentences converted to tokens without torch, as in encoder_data.py.
+UNK, MAX_LEN, COMMON = 2, 24, 20
 N_CLASSES = 5
 # The accuracy that encoder.params needs on the sentences kept for grading. No bag of words exceeds
 # a half, except by luck (the standard error is 2.2%). The reference reaches 100% after 10 epochs.
@@ -30,6 +36,39 @@ NEEDED = 0.75
 FRESH_NEEDED = 0.65
 BATCH = 256  # sentences that the Encoder gets at a time
 CLOSE = 1e-3  # tolerance for logits after a mere renumbering
+
+
+def words(sentence: str) -> list[str]:
+    """Return the words of a sentence, lowercased and without punctuation."""
+    return re.findall(r"[^\W_]+", sentence.lower())
+
+
+def vocabulary(sentences: list[str]) -> dict[str, int]:
+    """The words that occur at least COMMON times, alphabetically, with tokens from 3 on."""
+    counts = Counter(word for sentence in sentences for word in words(sentence))
+    return {
+        word: 3 + i
+        for i, word in enumerate(sorted(word for word, count in counts.items() if count >= COMMON))
+    }
+
+
+def read_sentences(path: Path) -> tuple[list[str], list[int]]:
+    """Read the sentences of a file and their classes.
+
+    Raises:
+        UserError: there is no such file.
+    """
+    rows = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
+    return [sentence for sentence, _ in rows], [int(group) for _, group in rows]
+
+
+def encode(sentences: list[str], vocab: dict[str, int]) -> np.ndarray:
+    """Convert sentences to tokens, int64 (N, MAX_LEN), with PAD at the end."""
+    tokens = np.zeros((len(sentences), MAX_LEN), np.int64)
+    for row, sentence in zip(tokens, sentences):
+        known = [vocab.get(word, UNK) for word in words(sentence)][:MAX_LEN]
+        row[: len(known)] = known
+    return tokens
 
 
 @check("5g-3-hidden")
@@ -56,8 +95,8 @@ def test_four_pieces(student, rng):
 
 @check("5g-8-hidden")
 def test_odd_cases(student, rng):
-    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one."""
-    judge_pieces(student, odd(rng))
+    """As in the basic check, with larger sizes."""
+    judge_pieces(student, odd(rng, more=int(rng.integers(6, 20))))
 
 
 @probe(uses=(forbid_builtins,))

@@ -6,7 +6,7 @@ mistakes.
 
 import numpy as np
 
-from checks.problem5.q5g.fitting import draw_sentences
+from checks.problem5.q5g_training import draw_sentences
 from checks.support.cases import Case
 from instructor.checks.makers import makes
 
@@ -14,7 +14,9 @@ N_CLASSES = 5
 
 
 def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
-    """Make a case of BagOfWords on tokens (B, T), with random weights."""
+    """Make a case of BagOfWords on tokens (B, T), with random weights, called after the same rows
+    in the opposite order.
+    """
     n_classes = int(rng.integers(3, 7))
     weight, bias = (
         rng.standard_normal(shape).astype(np.float32)
@@ -30,15 +32,9 @@ def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
     vectors, counts = weight[idx], real.sum(axis=1)[:, None]
     sums = (vectors * real[..., None]).sum(axis=1)
     right = sums / np.maximum(counts, 1) + bias
-    before = np.array([[word in row[:t] for t, word in enumerate(row)] for row in idx.tolist()])
-    distinct = real & ~before
     first = real & (np.cumsum(~real, axis=1) == 0)
+    early = (vectors * first[..., None]).sum(axis=1) / np.maximum(first.sum(axis=1), 1)[:, None]
     exp = np.exp(right - right.max(axis=1, keepdims=True))
-    largest = np.where(real[..., None], vectors, -np.inf).max(axis=1)
-
-    def mean(which):
-        number = np.maximum(which.sum(axis=1), 1)[:, None]
-        return (vectors * which[..., None]).sum(axis=1) / number + bias
 
     return Case(
         inputs,
@@ -55,21 +51,20 @@ def bag_case(rng, idx: np.ndarray, vocab_size: int) -> Case:
                 "all rows are divided by the number of words in the longest one.",
                 sums / max(1, counts.max()) + bias,
             ),
-            ("tokens after the first PAD are left out; PAD may stand anywhere.", mean(first)),
+            ("tokens after the first PAD are left out; PAD may stand anywhere.", early + bias),
             ("the bias is not added.", right - bias),
             (
                 "the bias is averaged, too, so a row of only PAD does not get it.",
                 right - bias * (counts == 0),
             ),
             ("the divisor has 1 added to it.", sums / (counts + 1) + bias),
-            ("it counts whether words occur, not how often.", mean(distinct)),
+            (
+                "the number of words in each row is kept from an earlier call.",
+                sums / np.maximum(counts[::-1], 1) + bias,
+            ),
             (
                 "it returns probabilities; logits come before the softmax.",
                 exp / exp.sum(axis=1, keepdims=True),
-            ),
-            (
-                "it takes the largest, not the mean.",
-                largest + bias if np.isfinite(largest).all() else None,
             ),
         ],
         {"piece": "bag"},
@@ -138,8 +133,10 @@ def draw_weights(rng, B: int, n_head: int, T: int) -> tuple[np.ndarray, np.ndarr
     return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32), mask
 
 
-def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
-    """Make a case of attention_entropy for weights (B, n_head, T, T) and a padding mask (B, T)."""
+def entropy_case(weights: np.ndarray, mask: np.ndarray, earlier: np.ndarray | None = None) -> Case:
+    """Make a case of attention_entropy for weights (B, n_head, T, T) and a padding mask (B, T), if
+    need be with that of an earlier call.
+    """
     B, n_head, T, _ = weights.shape
     p = weights.astype(float)
 
@@ -161,6 +158,10 @@ def entropy_case(weights: np.ndarray, mask: np.ndarray) -> Case:
         right,
         [
             ("the entropy is in bits; ln gives nats.", right / np.log(2)),
+            (
+                "which queries count is kept from an earlier call.",
+                None if earlier is None else over(rows, ~earlier),
+            ),
             ("the sign is wrong: it is minus the sum of p ln p.", -right),
             ("the queries that are padding count, too.", rows.mean(axis=(0, 2))),
             (
@@ -275,42 +276,51 @@ def trainings(rng):
 
 @makes("5g-5-basic")
 def accuracies(rng):
-    """Numbers of sentences that fill batches and that don't, in both modes."""
-    return [
-        accuracy_case(rng, *case)
-        for case in ((24, 8, False), (int(rng.integers(10, 14)), 8, True), (19, None, True))
-    ]
+    """Numbers of sentences that fill batches and that don't, in both modes; others of one shape."""
+    count = int(rng.integers(10, 14))
+    calls = ((24, 8, False), (count, 8, True), (19, None, True))
+    cases = [accuracy_case(rng, *call) for call in calls]
+    while (again := accuracy_case(rng, 24, 8, True)).right == cases[0].right:
+        pass
+    kept = ("the number of right answers is kept from an earlier call.", cases[0].right)
+    again.wrong.append(kept)
+    return [*cases, again]
 
 
 @makes("5g-6-basic")
 def entropies(rng):
-    """Sentences of all lengths."""
-    return [entropy_case(*draw_weights(rng, 3, int(rng.choice([2, 4])), int(rng.integers(5, 8))))]
+    """Sentences of all lengths, and others in the same shape."""
+    n_head, T = int(rng.choice([2, 4])), int(rng.integers(5, 8))
+    once = again = draw_weights(rng, 3, n_head, T)
+    while np.array_equal(once[1], again[1]):
+        again = draw_weights(rng, 3, n_head, T)
+    return [entropy_case(*once), entropy_case(*again, earlier=once[1])]
 
 
 @makes("5g-7-basic")
-def odd(rng):
+def odd(rng, more: int = 0):
     """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one; weights of 0 and
-    1.
+    1. `more`: by how much sizes are larger.
     """
-    vocab_size, T = int(rng.integers(9, 13)), int(rng.integers(5, 8))
-    anywhere = np.where(rng.random((6, T)) < 0.4, 0, rng.integers(1, vocab_size, size=(6, T)))
+    vocab_size, T = int(rng.integers(9, 13)) + more, int(rng.integers(5, 8)) + more
+    anywhere = rng.integers(1, vocab_size, size=(6 + more, T))
+    anywhere *= rng.random(anywhere.shape) > 0.4
     anywhere[0, :3] = 2, 0, 1  # a word, PAD, a word
     anywhere[2] = 0
-    weights, mask = draw_weights(rng, 4, 2, 6)
+    weights, mask = draw_weights(rng, 4 + more, 2, 6 + more)
     mask[2] = True  # a sentence of only padding: its weights are 0
-    sure = np.eye(5, dtype=np.float32)[None, None].repeat(2, axis=1)[..., rng.permutation(5)]
+    sure = np.eye(5 + more, dtype=np.float32)[rng.permutation(5 + more)]
     return [
         bag_case(rng, anywhere, vocab_size),
-        bag_case(rng, np.zeros((2, 3), int), vocab_size),
-        bag_case(rng, rng.integers(1, vocab_size, size=(1, 1)), vocab_size),
-        accuracy_case(rng, 7, 1, True),
-        accuracy_case(rng, 5, 64, False),
+        bag_case(rng, np.zeros((2 + more, 3), int), vocab_size),
+        bag_case(rng, rng.integers(1, vocab_size, size=(1, 1 + more)), vocab_size),
+        accuracy_case(rng, 7 + more, 1, True),
+        accuracy_case(rng, 5 + more, 64, False),
         accuracy_case(rng, 1, None, True),
         entropy_case(np.where(mask[:, None, None, :], 0, weights).astype(np.float32), mask),
-        entropy_case(sure, np.zeros((1, 5), bool)),
-        entropy_case(np.ones((1, 2, 1, 1), np.float32), np.zeros((1, 1), bool)),
-        training_case(rng, 9, epochs=2, batch_size=1),
-        training_case(rng, 1, epochs=2, batch_size=4),
-        training_case(rng, 20, epochs=2, batch_size=None),
+        entropy_case(np.stack((sure, sure[::-1]))[None], np.zeros((1, 5 + more), bool)),
+        entropy_case(np.ones((1, 2 + more, 1, 1), np.float32), np.zeros((1, 1), bool)),
+        training_case(rng, 9 + more, epochs=2, batch_size=1),
+        training_case(rng, 1, epochs=2 + more, batch_size=4 + more),
+        training_case(rng, 20 + more, epochs=2, batch_size=None),
     ]

@@ -1,18 +1,19 @@
-"""Runs three of the four pieces of question 5g on cases: BagOfWords, accuracy and
-attention_entropy.
-"""
+"""Question 5g, basic: a bag of words, training, accuracy, and the entropy of attention."""
 
 import numpy as np
 
-from autograder import Answer, WrongAnswer, probe
+from autograder import WrongAnswer, check, probe
 from autograder.inside.wire import Array
 from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.problem5.q5g_training import judge_trainings, require_repetition
 from checks.support.cases import Case
 
 
 @probe(uses=(forbid_builtins,))
 def run_bag(cases):
-    """Create a BagOfWords for each case, and run it with the given weights."""
+    """Create a BagOfWords for each case, and run it with the given weights, first with the rows in
+    another order.
+    """
     import torch
 
     with forbid_builtins():
@@ -32,13 +33,16 @@ def run_bag(cases):
                 # A row of zeros stays so, in an embedding made with padding_idx=0.
                 if getattr(model.weight, "padding_idx", None) == 0:
                     model.weight.weight[0] = 0
-            logits = model(torch.from_numpy(case["idx"]))
+            idx = torch.tensor(case["idx"])
+            model(idx.flip(0))
+            logits = model(idx)
             if isinstance(logits, torch.Tensor) and logits.requires_grad:
                 logits.sum().backward()
             answers.append(
                 {
                     "fresh": fresh,
                     "logits": logits,
+                    "idx": idx,
                     "untrained": [
                         name for name, value in model.named_parameters() if value.grad is None
                     ],
@@ -81,6 +85,7 @@ def judge_bags(student, cases: list[Case]) -> None:
         case.require(
             f"BagOfWords on {idx.shape[0]} rows of {idx.shape[1]} tokens{padded}", logits, 1e-5
         )
+        _require_kept("BagOfWords", case, answer, "idx")
         untrained = answer["untrained"].texts() if idx.any() else []  # no words, no gradient
         if untrained:
             raise WrongAnswer(
@@ -112,8 +117,11 @@ def run_accuracy(cases):
     for case in cases:
         model = Table(torch.from_numpy(case["table"])).train(case["training"])
         size = {} if case["batch_size"] is None else {"batch_size": case["batch_size"]}
-        result = accuracy(model, torch.from_numpy(case["x"]), torch.from_numpy(case["y"]), **size)
-        answers.append({"accuracy": result, "uses": model.uses, "training": model.training})
+        x, y = torch.tensor(case["x"]), torch.tensor(case["y"])
+        result = accuracy(model, x, y, **size)
+        answers.append(
+            {"accuracy": result, "uses": model.uses, "training": model.training, "x": x, "y": y}
+        )
     return answers
 
 
@@ -130,19 +138,16 @@ def judge_accuracies(student, cases: list[Case]) -> None:
 
 def _require_accuracy(case, answer):
     size, training = case.inputs["batch_size"] or 256, case.inputs["training"]
-    got = _number(answer["accuracy"], "what accuracy returns")
-    if not abs(got - case.right) < 1e-6:
-        cause = next(
-            (
-                f"\nLikely cause: {sentence}"
-                for sentence, value in case.wrong
-                if abs(got - value) < 1e-6
-            ),
-            "",
+    result = answer["accuracy"].named("what accuracy returns")
+    if isinstance(result.value, Array) and result.value.kind == "tensor":
+        raise WrongAnswer(
+            f"accuracy should return a Python float, not {result.describe()}. Use .item()."
         )
+    got = result.number()
+    if not abs(got - case.right) < 1e-6:
         raise WrongAnswer(
             f"accuracy on {len(case.inputs['y'])} sentences, with batch_size={size}, should be "
-            f"{case.right:.6g}; it is {got:.6g}.{cause}"
+            f"{case.right:.6g}; it is {got:.6g}.{case.cause(got)}"
         )
     uses = [use.items(3) for use in answer["uses"].items()]
     uses = [(rows.number(), mode.flag(), gradients.flag()) for rows, mode, gradients in uses]
@@ -162,14 +167,7 @@ def _require_accuracy(case, answer):
             f"The model was in {modes[0]} mode before accuracy, and is in {modes[1]} mode "
             "afterwards."
         )
-
-
-def _number(answer, name):
-    if isinstance(answer.value, Array) and answer.value.kind == "tensor":
-        raise WrongAnswer(
-            f"{name} should be a Python float; it is {answer.describe()}. Use .item()."
-        )
-    return answer.named(name).number()
+    _require_kept("accuracy", case, answer, "x", "y")
 
 
 @probe(uses=(forbid_builtins,))
@@ -180,10 +178,13 @@ def run_entropy(cases):
     with forbid_builtins():
         from submission.problem5.encoder import attention_entropy
 
-        return [
-            attention_entropy(*(torch.from_numpy(case[name]) for name in ("weights", "mask")))
-            for case in cases
-        ]
+    answers = []
+    for case in cases:
+        weights, mask = torch.tensor(case["weights"]), torch.tensor(case["mask"])
+        with forbid_builtins():
+            entropy = attention_entropy(weights, mask)
+        answers.append({"entropy": entropy, "weights": weights, "mask": mask})
+    return answers
 
 
 def judge_entropies(student, cases: list[Case]) -> None:
@@ -192,18 +193,73 @@ def judge_entropies(student, cases: list[Case]) -> None:
     Raises:
         WrongAnswer: it does not; names the likely cause.
     """
-    for case, answer in zip(
-        cases, student.run(run_entropy, cases=[case.inputs for case in cases]).items(len(cases))
-    ):
-        _require_entropy(case, answer.named("attention_entropy").present())
+    answers = student.run(run_entropy, cases=[case.inputs for case in cases]).items(len(cases))
+    for case, answer in zip(cases, answers):
+        entropy = answer["entropy"].named("attention_entropy").present()
+        data = entropy.value.data if isinstance(entropy.value, Array) else np.zeros(0)
+        if data.dtype.kind == "f" and np.isnan(data).any():
+            raise WrongAnswer(
+                "attention_entropy is NaN for some heads.\nLikely cause: 0 ln 0 counts as 0; "
+                "torch.log(0) times 0 is NaN."
+            )
+        # A float32 sum over a few hundred rows; a tiny number inside the logarithm is accepted.
+        case.require("attention_entropy", entropy.array(None, case.right.shape).astype(float), 1e-4)
+        _require_kept("attention_entropy", case, answer, "weights", "mask")
 
 
-def _require_entropy(case: Case, answer: Answer) -> None:
-    data = answer.value.data if isinstance(answer.value, Array) else np.zeros(0)
-    if data.dtype.kind == "f" and np.isnan(data).any():
-        raise WrongAnswer(
-            "attention_entropy is NaN for some heads.\nLikely cause: 0 ln 0 counts as 0; "
-            "torch.log(0) times 0 is NaN."
-        )
-    # A float32 sum over at most a few hundred rows; a tiny number inside the logarithm is accepted.
-    case.require("attention_entropy", answer.array(None, case.right.shape).astype(float), 1e-4)
+def _require_kept(call, case, answer, *names):
+    """Check that a call left its arguments as they were."""
+    for name in names:
+        given, after = case.inputs[name], answer[name]
+        if not np.array_equal(after.array(given.dtype.name, given.shape), given):
+            raise WrongAnswer(f"{call} changes {name} in place. It belongs to the caller.")
+
+
+JUDGES = {
+    "bag": judge_bags,
+    "training": judge_trainings,
+    "accuracy": judge_accuracies,
+    "entropy": judge_entropies,
+}
+
+
+def judge_pieces(student, cases: list[Case]) -> None:
+    """Judge cases, each of the piece about["piece"], with one probe per piece.
+
+    Raises:
+        WrongAnswer: a case is wrong; names the likely cause.
+    """
+    for piece, judge in JUDGES.items():
+        if mine := [case for case in cases if case.about["piece"] == piece]:
+            judge(student, mine)
+
+
+@check("5g-1-basic")
+def test_bag(student, cases):
+    """Rows without and with PAD at the end."""
+    judge_pieces(student, cases)
+
+
+@check("5g-2-basic")
+def test_training(student, rng, cases):
+    """Batches with a smaller last one; seeds, dropout and the learning rate."""
+    judge_pieces(student, cases)
+    require_repetition(student, rng)
+
+
+@check("5g-5-basic")
+def test_accuracy(student, cases):
+    """Numbers of sentences that fill batches and that don't."""
+    judge_pieces(student, cases)
+
+
+@check("5g-6-basic")
+def test_entropy(student, cases):
+    """Sentences of all lengths."""
+    judge_pieces(student, cases)
+
+
+@check("5g-7-basic")
+def test_odd_cases(student, cases):
+    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one."""
+    judge_pieces(student, cases)

@@ -72,7 +72,7 @@ def run_training(cases):
     for case in cases:
         torch.rand(len(answers) + 1)  # independent of earlier draws
         model = Learner(case).train(case["training"])
-        x, y = torch.from_numpy(case["x"]), torch.from_numpy(case["y"])
+        x, y = torch.tensor(case["x"]), torch.tensor(case["y"])  # copies
         before = {name: value.detach().clone() for name, value in model.named_parameters()}
         keywords = {
             name: case[name]
