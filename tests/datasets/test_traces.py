@@ -5,15 +5,8 @@ are reproducible.
 import numpy as np
 import pytest
 
-from checks.problem6.training_faults import draw_fresh
-from checks.problem6.training_runs import (
-    MISSING,
-    NAMES,
-    Trace,
-    barely_converge,
-    come_near,
-    draw_healthy,
-)
+from checks.problem6.q6f_faults import draw_fresh
+from checks.problem6.q6f_runs import MISSING, NAMES, Trace, barely_converge, come_near, draw_healthy
 from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION

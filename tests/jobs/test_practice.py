@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from checks.problem6.training_runs import MISSING, NAMES, Trace
+from checks.problem6.q6f_runs import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
 from conftest import ROOT

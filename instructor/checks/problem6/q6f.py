@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder import WrongAnswer, check
 from checks.problem6.q6f import find_alarms
-from checks.problem6.training_runs import MISSING, NAMES, Trace
+from checks.problem6.q6f_runs import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE, in_time
 
 FOUND, FALSE = 0.95, 0.02  # the recall needed, and the share of false alarms allowed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.problem6.training_runs import MISSING, NAMES, Trace
+from checks.problem6.q6f_runs import MISSING, NAMES, Trace
 from common.files import write_text, writing
 from instructor import ROOT
 from instructor.checks.problem6.q6f import FILE, Rules, find_onsets, pack, rounded

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checks.problem6.training_runs import MISSING, Trace, draw_healthy, measure_rarely, thin_out
+from checks.problem6.q6f_runs import MISSING, Trace, draw_healthy, measure_rarely, thin_out
 
 
 def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:

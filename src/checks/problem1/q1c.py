@@ -8,8 +8,7 @@ that a mistake fails only its own check and the comprehensive one: the epoch, or
 import numpy as np
 
 from autograder import WrongAnswer, check
-from checks.problem1.random_texts import MASK, PAD, random_corpus, vocabulary
-from checks.problem1.span_corruption import (
+from checks.problem1.q1c_corruption import (
     Examples,
     draw,
     draw_epoch,
@@ -20,6 +19,7 @@ from checks.problem1.span_corruption import (
     require_rows,
     require_shift,
 )
+from checks.problem1.random_texts import MASK, PAD, random_corpus, vocabulary
 
 
 def mixed_corpus(rng, block_size: int, documents: int) -> str:

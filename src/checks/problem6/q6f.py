@@ -1,8 +1,8 @@
 """Question 6f, basic: traces with and without faults, rare values, and a writer's records."""
 
 from autograder import WrongAnswer, check, probe
-from checks.problem6.training_faults import FAULTS, draw_faulty, draw_gaps, draw_near, draw_rare
-from checks.problem6.training_runs import MISSING, NAMES, NEEDS, Trace
+from checks.problem6.q6f_faults import FAULTS, draw_faulty, draw_gaps, draw_near, draw_rare
+from checks.problem6.q6f_runs import MISSING, NAMES, NEEDS, Trace
 
 KEPT = 40  # records with alarms that are read, per trace; correct monitors have at most six
 

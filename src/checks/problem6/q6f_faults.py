@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks.problem6.training_runs import (
+from checks.problem6.q6f_runs import (
     MISSING,
     Trace,
     barely_converge,
