@@ -60,8 +60,8 @@ PARAMETER = [
     misconception("accounting-no-norms", "The parameters of the LayerNorms are missing.",
           edit("+ feed_forward + 2 * norm", "+ feed_forward"), (PARAMETERS, ANY)),
     misconception("accounting-attention-as-a-layer",
-                  "12 d_model^2 is a rule of thumb for a whole layer with d_ff = 4 d_model, without "
-                  "biases; attention has four square matrices.",
+                  "12 d_model^2 is a rule of thumb for a whole layer with d_ff = 4 d_model, "
+                  "without biases; attention has four square matrices.",
           edit("return 4 * (d_model * d_model + bias * d_model)", "return 12 * d_model * d_model"),
           (PARAMETERS, ANY)),
     slip("accounting-norms-keep-bias", "With bias=False, LayerNorms still have a bias.",
@@ -124,8 +124,8 @@ KEPT = [
     misconception("kv-cache-of-keys-alone", "Keys or values are missing: both are kept.",
           edit(BYTES, BYTES.replace("2 * ", "")), (CACHE, ANY)),
     misconception("kv-cache-wider-heads",
-                  "Fewer heads of keys and values are not used, or wider; each has d_model / n_head "
-                  "numbers.",
+                  "Fewer heads of keys and values are not used, or wider; each has d_model / "
+                  "n_head numbers.",
           edit(BYTES, BYTES.replace("n_kv_head * width", "d_model")), (CACHE, ANY)),
     slip("kv-cache-in-half-precision", "Every dtype takes two bytes.",
          edit(BYTES, BYTES.replace("BYTES[dtype]", "2")), (CACHE, ANY)),
