@@ -15,7 +15,7 @@ from instructor.checks.problem5.encoder import (
     of,
     sinusoids,
 )
-from instructor.checks.problem5.q5d.mistakes import brief, floats, short
+from instructor.checks.problem5.q5e.head_mistakes import brief, floats, short
 from instructor.checks.problem5.q5e.mistakes import encoder_mistakes, layer_mistakes
 from instructor.checks.problem5.q5e.norm_mistakes import norm_mistakes
 from instructor.checks.problem5.slopes import slopes

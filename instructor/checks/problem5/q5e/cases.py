@@ -5,7 +5,7 @@ import numpy as np
 from checks.support.cases import Case
 from instructor.checks.makers import makes
 from instructor.checks.problem5.encoder import sinusoids
-from instructor.checks.problem5.q5d.cases import draw_padding
+from instructor.checks.problem5.q5d import draw_padding
 from instructor.checks.problem5.q5e.build import (
     draw_rate,
     draw_scattered,

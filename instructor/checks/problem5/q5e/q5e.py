@@ -8,7 +8,7 @@ from autograder import WrongAnswer, check, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5e.encoders import require_encoders, require_refusals
 from checks.problem5.q5e.layers import require_layers
-from instructor.checks.problem5.q5d.cases import draw_padding
+from instructor.checks.problem5.q5d import draw_padding
 from instructor.checks.problem5.q5e.build import (
     DEFAULTS,
     draw_rate,

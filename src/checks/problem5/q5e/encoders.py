@@ -3,7 +3,7 @@
 from autograder import Answer, WrongAnswer, probe, require_close
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.gradients import require_slopes
-from checks.problem5.q5d.heads import (
+from checks.problem5.q5e.heads import (
     TOLERANCE,
     load,
     read,

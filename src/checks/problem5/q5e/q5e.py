@@ -1,8 +1,8 @@
 """Question 5e, basic: positions, LayerNorm, layers, and the encoder's logits and gradients."""
 
 from autograder import check
-from checks.problem5.q5d.heads import run_each
 from checks.problem5.q5e.encoders import require_encoders, require_refusals
+from checks.problem5.q5e.heads import run_each
 from checks.problem5.q5e.layers import require_layers
 from checks.problem5.q5e.norms import (
     describe_norm,
