@@ -176,7 +176,9 @@ def _start():
 
 def _replies(question, calls, changes, seconds):
     """What the reference with some changes replies to each call."""
-    probes = {draw.asked.probe for draws in all_draws().values() for draw in draws}
+    # other questions may have probes of the same names
+    drawn = [draws for id, draws in all_draws().items() if id.startswith(f"{question}-")]
+    probes = {draw.asked.probe for draws in drawn for draw in draws}
     names = {call.probe for call in calls}
     replies = [None] * len(calls)
     with tempfile.TemporaryDirectory(dir=_FOLDER.name) as folder:

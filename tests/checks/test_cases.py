@@ -44,13 +44,13 @@ def test_differences_are_found(tmp_path, files):
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     assert cases.find_differences(tmp_path) == []
-    text = (tmp_path / "5d.json").read_text(encoding="utf-8")
-    (tmp_path / "5d.json").write_text(text.replace("divide", "multiply", 1), encoding="utf-8")
-    (tmp_path / "5d.npz").unlink()
+    text = (tmp_path / "6d.json").read_text(encoding="utf-8")
+    (tmp_path / "6d.json").write_text(text.replace("divide", "multiply", 1), encoding="utf-8")
+    (tmp_path / "6d.npz").unlink()
     (tmp_path / "9z.json").write_text("{}", encoding="utf-8")
     assert cases.find_differences(tmp_path) == [
-        "5d.json differs",
-        "5d.npz is missing",
+        "6d.json differs",
+        "6d.npz is missing",
         "9z.json is no longer made",
     ]
 
@@ -135,21 +135,21 @@ def cut(name, at, more):
     return lambda folder: (folder / name).write_bytes(raw[:at] + raw[len(raw) - more :])
 
 
-LENGTH = (RELEASED / "5d.npz").stat().st_size
+LENGTH = (RELEASED / "6d.npz").stat().st_size
 DAMAGES = {
-    "a missing file": lambda folder: (folder / "5d.npz").unlink(),
-    "a text that ends early": cut("5d.json", 2000, 0),
-    "arrays that end early": cut("5d.npz", 2000, 0),
-    "a byte less": cut("5d.npz", 700, LENGTH - 701),
-    "another question's arrays": lambda folder: shutil.copy(RELEASED / "5b.npz", folder / "5d.npz"),
+    "a missing file": lambda folder: (folder / "6d.npz").unlink(),
+    "a text that ends early": cut("6d.json", 2000, 0),
+    "arrays that end early": cut("6d.npz", 2000, 0),
+    "a byte less": cut("6d.npz", 700, LENGTH - 701),
+    "another question's arrays": lambda folder: shutil.copy(RELEASED / "6e.npz", folder / "6d.npz"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_cases_are_told(tmp_path, damage):
-    for name in ("5d.json", "5d.npz"):
+    for name in ("6d.json", "6d.npz"):
         shutil.copy(RELEASED / name, tmp_path)
     DAMAGES[damage](tmp_path)
-    pattern = "5d.json and 5d.npz in .* are damaged or missing .*Copy them from the release again"
+    pattern = "6d.json and 6d.npz in .* are damaged or missing .*Copy them from the release again"
     with pytest.raises(UserError, match=pattern):
-        Released(tmp_path).require(["5d", "1c"])
+        Released(tmp_path).require(["6d", "1c"])

@@ -5,6 +5,7 @@ Type, shape, dtype, keys, and which exception is raised all come from the refere
 likely cause is a known mistake whose reply to the same call is the student's.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -130,11 +131,13 @@ class Asked:
         call: how a student would write the call, with {names} of inputs, of which arrays show their
             shapes; or a function of the inputs.
         reply: the rule for each key of the reply, in the order in which they are judged.
+        says: the words that an exception's message must have, from the call's inputs.
     """
 
     probe: object
     call: str | Callable[[dict], str]
     reply: dict[str, object]
+    says: Callable[[dict], list[str]] = lambda inputs: []
 
     def require(self, student, calls: list[Call]) -> list[Answer]:
         """Run the probe on each call and judge the replies.
@@ -184,9 +187,15 @@ class Asked:
     def _judge_exception(self, call, failed):
         if failed.verdict is not Verdict.EXCEPTION or not failed.error:
             raise failed
-        if call.raises in failed.error.kinds:
-            return
         written = self.written(call)
+        if call.raises in failed.error.kinds:
+            words = {*re.findall(r"\w+", failed.error.text)}
+            if missing := [word for word in self.says(call.inputs) if word not in words]:
+                raise WrongAnswer(
+                    f"The error of {written} should name {' and '.join(missing)}. It says: "
+                    f"{failed.error.text[:200]!r}."
+                )
+            return
         cause = self._cause(call, "raised", f"{failed.error.type}: {failed.error.text}")
         if call.raises:
             raise WrongAnswer(

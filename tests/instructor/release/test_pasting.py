@@ -78,7 +78,6 @@ def test_no_released_function_answers_a_question(tmp_path):
 @pytest.mark.parametrize(
     "module, checks",
     [
-        ("problem5.encoder", {"sinusoids": "5e-0-basic", "layer_norm": "5e-1-basic"}),
         ("reference", {"rope_table": "1h-2-basic"}),
         ("problem6.q6e.logits", {"top_p": "6e-4-basic", "top_k": "6e-4-basic"}),
     ],

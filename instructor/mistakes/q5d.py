@@ -1,6 +1,4 @@
-"""Wrong attention with several heads: MultiHeadAttention (question 5d). What is built of it is in
-encoder.py.
-"""
+"""Wrong attention with several heads: MultiHeadAttention (question 5d)."""
 from instructor.mistakes.patches import Fill, edge, misconception, slip
 
 OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST = (
@@ -40,11 +38,6 @@ def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
 
 
 HEADS = [
-    misconception("heads-by-view",
-          "Heads are made by a view to (B, n_head, T, head_dim), which mixes them "
-                           "with the sequence, and joined the same way.",
-          heads(split="part.reshape(B, self.n_head, T, d)", join="y.reshape(B, T, C)"),
-          (OUTPUT, MASK, WEIGHTS, SIZES)),
     misconception("heads-split-by-view",
           "Heads are made by a view to (B, n_head, T, head_dim), which "
                                  "mixes them with the sequence.",
@@ -55,50 +48,29 @@ HEADS = [
           heads(split="part.view(B, T, self.n_head, d)",
                 padding="key_padding_mask[:, :, None, None]", join="y.reshape(B, T, C)"),
           (OUTPUT, MASK, WEIGHTS, SIZES)),
-    misconception("heads-transposed-back-only",
-          "Heads are not moved before the sequence, but moved back after the product.",
-          heads(split="part.view(B, T, self.n_head, d)",
-                padding="key_padding_mask[:, :, None, None]"), (OUTPUT, MASK, WEIGHTS, SIZES)),
     slip("heads-joined-by-view", "The transpose back is forgotten before the heads are joined.",
          heads(join="y.reshape(B, T, C)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
-    misconception("heads-features-dealt-out", "The features are dealt out to the heads one by one.",
-          heads(split="part.view(B, T, d, self.n_head).permute(0, 3, 1, 2)",
-                join="y.permute(0, 2, 3, 1).reshape(B, T, C)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-joined-feature-first",
-          "The joined vector has the first feature of each head first, then the second.",
-          heads(join="y.permute(0, 2, 3, 1).reshape(B, T, C)"), (OUTPUT, SIZES)),
     misconception("heads-kqv",
           "qkv's output is read as keys, queries, values, as in a course of another "
                        "university.",
           heads(thirds="k, q, v = self.qkv(x).chunk(3, dim=-1)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-vkq", "qkv's output is read as values, keys, queries.",
-          heads(thirds="v, k, q = self.qkv(x).chunk(3, dim=-1)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-each-own-qkv",
           "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
           heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
                 split="part.transpose(1, 2)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-scale-n-embd", "Scores are divided by the root of n_embd.",
           heads(scale="math.sqrt(C)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-scale-n-head", "Scores are divided by the root of n_head.",
-          heads(scale="math.sqrt(self.n_head)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-scale-head-dim", "Scores are divided by head_dim, without the root.",
           heads(scale="d"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-scale-length",
-          "Scores are divided by the root of the length, after the wrong axis of k.",
-          heads(scale="math.sqrt(k.size(-2))"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-no-scale", "Scores are not scaled.", heads(scale="1.0"),
           (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-softmax-queries", "The softmax goes over the queries.",
           heads(weights="F.softmax(scores, dim=-2)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-softmax-heads", "The softmax goes over the heads.",
-          heads(weights="F.softmax(scores, dim=1)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-causal", "A causal mask is left over from the decoder.",
           heads(weights="F.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), "
                         "float('-inf')), dim=-1)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-not-projected", "The output is not projected.", heads(project="y"),
           (OUTPUT, MASK, SIZES)),
-    misconception("heads-residual-inside", "x is added, which is the layer's work.",
-          heads(project="x + self.proj(y)"), (OUTPUT, MASK, SIZES, LAYER)),
     misconception("heads-across-the-batch",
           "The first axis is taken for the sequence, as with batch_first=False.",
           (Fill("MultiHeadAttention.forward", """L, N, C = x.shape
@@ -107,13 +79,6 @@ q, k, v = (part.reshape(L, N * self.n_head, d).transpose(0, 1) for part in self.
 weights = F.softmax(q @ k.transpose(1, 2) / math.sqrt(d), dim=-1)
 y = self.proj((self.dropout(weights) @ v).transpose(0, 1).reshape(L, N, C))
 """),), (OUTPUT, MASK, WEIGHTS, SIZES)),
-    misconception("heads-torch-does-it", "The attention is torch's own function.",
-          (Fill("MultiHeadAttention.forward", """B, T, C = x.shape
-q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
-mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
-y = self.proj(F.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
-weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
-"""),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER)),
     misconception("heads-torch-ops-do-it",
           "The attention is torch's own function, by its name in torch.ops.",
           (Fill("MultiHeadAttention.forward", """B, T, C = x.shape
@@ -135,30 +100,17 @@ PADDING = [
     misconception("padding-of-queries", "The mask hides queries instead of keys.",
           heads(padding="key_padding_mask[:, None, :, None]",
                 empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
-    misconception("padding-of-queries-even",
-          "The mask fills whole rows with one large number, which the softmax makes even.",
-          heads(padding="key_padding_mask[:, None, :, None]",
-                hidden="scores.masked_fill(hidden, -1e9)", empty="weights"), (MASK, WEIGHTS)),
-    misconception("padding-of-both", "The queries at padded positions get no weights, either.",
-          heads(padding="key_padding_mask[:, None, None, :] | key_padding_mask[:, None, :, None]"),
-          (MASK, WEIGHTS)),
-    misconception("padding-ignored",
-          "The mask is not used.", heads(hidden="scores", empty="weights"), (MASK, WEIGHTS)),
     misconception("padding-after-softmax",
           "The mask is applied to the weights, which no longer add up to 1.",
           heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
-    misconception("padding-scores-zero", "The scores of padding are multiplied by 0.",
-          heads(hidden="scores * ~hidden"), (MASK, WEIGHTS)),
-    slip("padding-small-number", "The scores of padding are set to the smallest positive float, "
-                                 "taken for the most negative one.",
-         heads(hidden="scores.masked_fill(hidden, torch.finfo(scores.dtype).tiny)"),
-         (MASK, WEIGHTS)),
-    edge("padding-minus-hundred",
-         "The scores of padding are set to -100, which other scores may be below.",
-         heads(hidden="scores.masked_fill(hidden, -100.0)"), (EMPTY, RARE)),
-    slip("padding-zeroed-output", "The outputs at padded positions are set to 0.",
-         heads(last="if key_padding_mask is not None:\n"
-                    "    y = y.masked_fill(key_padding_mask[:, :, None], 0.0)"), (MASK, WEIGHTS)),
+    *(edge(f"padding-minus-{number}",
+           f"The scores of padding are set to -{number}, which other scores may be below.",
+           heads(hidden=f"scores.masked_fill(hidden, -{number}.0)"), (EMPTY, RARE))
+      for number in ("1000", "10000")),
+    slip("padding-kept-by-shape",
+         "The mask of an earlier call is used again if the shape is the same.",
+         heads(padding="self.__dict__.setdefault(str(key_padding_mask.shape), key_padding_mask)"
+                       "[:, None, None, :]"), (MASK, WEIGHTS, SIZES, LOGITS)),
     edge("padding-empty-nan", "A row of nothing but padding gives NaN.", heads(empty="weights"),
          (EMPTY, RARE, RARE_ROWS)),
     edge("padding-empty-even", "A row of nothing but padding attends to all its PADs evenly.",
@@ -177,12 +129,8 @@ PADDING = [
 WEIGHTS_AND_DROPOUT = [
     misconception("weights-averaged", "The weights are averaged over the heads, PyTorch's default.",
           heads(last="weights = weights.mean(dim=1)"), (WEIGHTS, LAYER)),
-    slip("weights-before-softmax", "The scores are returned for the weights.",
-         heads(last="weights = scores"), (WEIGHTS,)),
     slip("weights-transposed", "The weights that are returned have queries and keys exchanged.",
          heads(last="weights = weights.transpose(2, 3)"), (WEIGHTS,)),
-    slip("weights-heads-last", "The heads' axis of the weights comes last.",
-         heads(last="weights = weights.permute(0, 2, 3, 1)"), (WEIGHTS,)),
     slip("weights-after-dropout", "The weights that are returned are those after dropout.",
          heads(empty="weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
                attended="(weights := self.dropout(weights)) @ v"), (REST, DROPOUT)),
@@ -196,39 +144,19 @@ WEIGHTS_AND_DROPOUT = [
     misconception("dropout-on-output", "Dropout acts on the output.",
           heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
           (REST, DROPOUT, LAYER)),
-    misconception("dropout-on-scores", "Dropout acts on the scores.",
-          heads(weights="F.softmax(self.dropout(scores), dim=-1)", attended="weights @ v"),
-          (REST, DROPOUT)),
-    misconception("dropout-on-values", "Dropout acts on the values.",
-          heads(attended="weights @ self.dropout(v)"), (REST, DROPOUT)),
     slip("dropout-same-for-all-heads", "One dropout mask is drawn, and used for all heads.",
          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :1]))) @ v"),
          (REST, DROPOUT)),
-    slip("dropout-same-for-the-batch",
-         "One dropout mask is drawn, and used for all rows of the batch.",
-         heads(attended="(weights * self.dropout(torch.ones_like(weights[:1]))) @ v"),
-         (REST, DROPOUT)),
-    misconception("dropout-of-whole-keys", "Dropout hides whole keys from all queries.",
-          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :, :1]))) @ v"),
-          (REST, DROPOUT)),
-    misconception("dropout-of-whole-queries", "Dropout takes all weights of a query at once.",
-          heads(attended="(weights * self.dropout(torch.ones_like(weights[..., :1]))) @ v"),
-          (REST, DROPOUT)),
     misconception("dropout-keep-rate", "The rate of dropout is taken for the rate that is kept.",
           (init(more="self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)"),),
           (REST, DROPOUT)),
     edge("init-not-checked", "Sizes that do not fit are not refused.", (init(check=""),),
          (EMPTY, MADE)),
-    edge("init-assert", "Sizes that do not fit raise AssertionError.",
-         (init(check="assert n_embd % n_head == 0, f'{n_embd} {n_head}'"),), (EMPTY, MADE)),
     edge("init-one-number", "The error for sizes that do not fit does not have both numbers.",
          (init(check="if n_embd % n_head:\n    raise ValueError(f'n_embd must be a multiple of "
                      "{n_head}')"),), (EMPTY, MADE)),
     slip("init-no-bias", "qkv has no bias, as in some newer models.",
          (init(qkv="nn.Linear(n_embd, 3 * n_embd, bias=False)"),), (OUTPUT, REST, MADE)),
-    slip("init-three-layers", "Queries, keys and values have a layer each.",
-         (init(qkv="nn.ModuleList([nn.Linear(n_embd, n_embd) for _ in range(3)])"),
-          heads(thirds="q, k, v = (part(x) for part in self.qkv)")[0]), (OUTPUT, REST, MADE)),
     slip("init-extra-parameter", "The scale is a parameter of its own.",
          (init(more="self.scale = nn.Parameter(torch.tensor((n_embd // n_head) ** -0.5))"),
           heads(scale="(1 / self.scale)")[0]), (REST, MADE, LAYER)),
@@ -240,4 +168,19 @@ WEIGHTS_AND_DROPOUT = [
          heads(project="self.proj(y).float()"), (SIZES, SMALL)),
 ]
 
-MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT]
+# Nothing of the question: such a forward earns nothing, not even for the constructor.
+NOTHING = [
+    misconception(f"heads-nothing-{name}", f"The forward {what}.",
+          (Fill("MultiHeadAttention.forward",
+                "weights = x.new_full((len(x), self.n_head, x.shape[1], x.shape[1]), "
+                f"1 / x.shape[1])\n{code}"),),
+          (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE))
+    for name, what, code in (
+        ("identity", "returns x", "y = x + 0 * self.proj(x)"),
+        ("zeros", "returns zeros", "y, weights = 0 * self.proj(x), 0 * weights"),
+        ("noise", "returns random numbers", "y = torch.randn_like(x) + 0 * self.proj(x)"),
+        ("error", "always raises ValueError", "raise ValueError(f'{x.shape} {self.n_head} 3 12')"),
+    )
+]
+
+MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT, *NOTHING]

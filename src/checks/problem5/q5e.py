@@ -1,0 +1,296 @@
+"""Question 5e, basic: positions, LayerNorm, layers, and the encoder's logits and gradients."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder import WrongAnswer, check, probe
+from checks.problem5.forbidden_builtins import forbid_builtins
+from checks.problem5.q5d import TOLERANCE, UNREACHED, differentiate, fill
+from checks.support.asked import Asked, Close, Same
+
+PARAMETERS = Same("{call} should have the parameters {right}; it has {got}.")
+
+
+@probe(uses=(forbid_builtins,))
+def tabulate(max_len, n_embd, rows):
+    """Run sinusoidal_positions: the shape of the table, and some of its rows."""
+    with forbid_builtins():
+        from submission.problem5.encoder import sinusoidal_positions
+
+        table = sinusoidal_positions(max_len, n_embd)
+        if table is None:
+            return {"shape": "nothing", "rows": None}
+        some = [row for row in rows if row < len(table)]
+        return {"shape": str(tuple(table.shape)), "rows": table[some]}
+
+
+TABLE = Asked(
+    tabulate,
+    lambda inputs: f"sinusoidal_positions({inputs['max_len']}, {inputs['n_embd']})",
+    {
+        "shape": Same("{call} should have shape {right}; the shape is {got}."),
+        "rows": Close("{call}, of which some rows are compared", TOLERANCE),
+    },
+)
+
+
+@probe(uses=(forbid_builtins, fill, differentiate))
+def normalize(n_embd, eps, x, seed, upstream):
+    """Run LayerNorm on x: its parameters, output and gradients."""
+    import torch
+
+    with forbid_builtins():
+        from submission.problem5.encoder import LayerNorm
+
+        x = torch.from_numpy(x).requires_grad_(upstream is not None)
+        norm = LayerNorm(n_embd, *([] if eps is None else [eps])).to(x.dtype)
+        fill(norm, seed, 0.3, {})
+        parameters = dict(norm.named_parameters())
+        output = norm(x)
+        return {
+            "parameters": sorted(f"{name} {tuple(p.shape)}" for name, p in parameters.items()),
+            "output": output,
+            **differentiate(output, upstream, {"x": x, **parameters}),
+        }
+
+
+def written_norm(inputs: dict) -> str:
+    """A call of LayerNorm as a student would write it."""
+    eps = "" if inputs["eps"] is None else f", eps={inputs['eps']}"
+    x = inputs["x"]
+    flat = " (all entries of a vector are equal)" if not np.ptp(x, axis=-1).any() else ""
+    return f"LayerNorm({inputs['n_embd']}{eps})(x {x.shape} {x.dtype}{flat})"
+
+
+NORM = Asked(
+    normalize,
+    written_norm,
+    {
+        "parameters": PARAMETERS,
+        "output": Close(tolerance=TOLERANCE),
+        "unreached": UNREACHED,
+        "gradients": Close("The gradients of {call}", TOLERANCE),
+    },
+)
+
+
+@probe(uses=(normalize,))
+def normalize_large(**inputs):
+    """Run LayerNorm on entries of some thousands that differ by ones."""
+    return normalize(**inputs)
+
+
+# Right formulas differ there by up to 1e-3, since the entries are rounded.
+LARGE = replace(NORM, probe=normalize_large, reply={"output": Close(tolerance={"float32": 1e-2})})
+
+
+@probe(uses=(forbid_builtins, fill))
+def run_layer(sizes, dropout, pre_norm, train, x, padding, repeat, seed, values):
+    """Run EncoderLayer on x: its parameters, the output, and output and attention weights.
+
+    It has run before on the rows in reverse order: nothing of that may be kept.
+    """
+    import torch
+
+    with forbid_builtins():
+        from submission.problem5.encoder import EncoderLayer
+
+        layer = EncoderLayer(*sizes, dropout, pre_norm).train(train)
+        fill(layer, seed, 0.3, values)
+        x = torch.from_numpy(x).repeat(repeat, 1, 1)
+        mask = [] if padding is None else [torch.from_numpy(padding)]
+        with torch.no_grad():
+            layer(x.flip(0), *(value.flip(0) for value in mask))
+            torch.default_generator.manual_seed(seed)
+            return {
+                "parameters": sorted(
+                    f"{name} {tuple(p.shape)}" for name, p in layer.named_parameters()
+                ),
+                "output": layer(x.clone(), *mask),
+                "pair": layer(x.clone(), *(mask or [None]), True),
+            }
+
+
+def written_layer(inputs: dict) -> str:
+    """A call of EncoderLayer as a student would write it."""
+    x, padding, rate = inputs["x"], inputs["padding"], inputs["dropout"]
+    given = ", ".join(map(str, inputs["sizes"])) + (f", dropout={rate}" if rate else "")
+    mask = "" if padding is None else f", key_padding_mask {padding.shape}"
+    mode = ".eval()" if rate and not inputs["train"] else ""
+    shape = (len(x) * inputs["repeat"], *x.shape[1:])
+    return f"EncoderLayer({given}, pre_norm={inputs['pre_norm']}){mode}(x {shape}{mask})"
+
+
+LAYER = Asked(
+    run_layer,
+    written_layer,
+    {
+        "parameters": PARAMETERS,
+        "output": Close(tolerance=TOLERANCE),
+        "pair": Close("{call}, with return_weights=True,", TOLERANCE),
+    },
+)
+
+
+@probe(uses=(run_layer,))
+def drop_in_layer(**inputs):
+    """Run EncoderLayer in training mode on many copies of one x."""
+    import torch
+
+    added = run_layer(**inputs)["output"]
+    if isinstance(added, torch.Tensor):
+        added = added - torch.from_numpy(inputs["x"])
+    return {"dropped": {name: inputs[name] for name in ("dropout", "pre_norm")} | {"added": added}}
+
+
+@dataclass(frozen=True)
+class DroppedInLayer:
+    """A share of what each part returns is dropped, and the rest divided by 1 - rate.
+
+    With pre-norm, the attention returns 1 and the feed-forward part 2 for any x, so what is added
+    to x shows which was dropped. With post-norm, one part returns 1 everywhere, and x is 0: where
+    that was dropped, the output is at least 0.4 below the vector's mean, which is 0.
+    """
+
+    def require(self, call: str, got, right) -> None:
+        """Judge what is dropped.
+
+        Raises:
+            WrongAnswer: it is something else, or another share.
+        """
+        call += ", in training mode"
+        got = got["added"] if isinstance(got, dict) and "added" in got else got
+        Close(tolerance={"float32": np.inf}).require(call, got, right["added"])
+        p, added = right["dropout"], got.data.astype(float)
+        if not right["pre_norm"]:
+            self._require_share(f"{call}: of what a part returns", (added < -0.1).mean(), p)
+            return
+        added *= 1 - p
+        if np.allclose(added, 3 * (1 - p), atol=1e-4):
+            raise WrongAnswer(
+                f"{call}, drops nothing. Dropout acts on the output of each of the two parts."
+            )
+        near = np.abs(added[..., None] - np.arange(4))
+        if not near.min(axis=-1).max() < 1e-4:
+            raise WrongAnswer(
+                f"{call}: what is added to x is not the output of the two parts, with some of it "
+                f"dropped and the rest divided by {1 - p:.1f}. Dropout acts on the outputs of both "
+                "parts, just before they are added, and otherwise only on the attention weights."
+            )
+        which = near.argmin(axis=-1)
+        attended, fed = 1 - (which % 2).mean(), 1 - (which // 2).mean()
+        self._require_share(f"{call}: of what the attention returns", attended, p)
+        self._require_share(f"{call}: of what the feed-forward part returns", fed, p)
+
+    @staticmethod
+    def _require_share(what, share, p):
+        # 2,400 features: 0.06 is 6 standard deviations, or 5.6 with post-norm, which doesn't show
+        # a vector that is dropped completely (0.4%): once in 40 million runs.
+        if not abs(share - p) < 0.06:
+            raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped; it should be {p}.")
+
+
+LAYER_DROPS = Asked(drop_in_layer, written_layer, {"dropped": DroppedInLayer()})
+
+
+@probe(uses=(forbid_builtins, fill, differentiate))
+def encode(config, idx, train, seed, values, upstream):
+    """Run Encoder on idx: its parameters, the logits, logits and attention weights, gradients.
+
+    It has run before on the rows in reverse order: nothing of that may be kept. Nothing depends on
+    what is computed at PAD itself, so this is blanked, NaN apart. Where pooling "cls" finds PAD at
+    position 0, logits are relative to those of the first such row.
+    """
+    import torch
+
+    with forbid_builtins():
+        from submission.problem5.encoder import Encoder, EncoderConfig
+
+        model = Encoder(EncoderConfig(**config)).train(train)
+        model = model if upstream is None else model.double()
+        fill(model, seed, 0.3, values)
+        parameters = dict(model.named_parameters())
+        idx = torch.from_numpy(idx)
+        real, first = idx != 0, (idx != 0)[:, 0]
+
+        def judged(logits):
+            if not isinstance(logits, torch.Tensor) or len(logits) != len(idx):
+                return logits
+            if config["pooling"] == "none" and logits.shape[:2] == idx.shape:
+                return logits * real[:, :, None]
+            if config["pooling"] == "cls" and not first.all():
+                return logits - logits[~first][:1] * ~first[:, None]
+            return logits
+
+        model(idx.flip(0))
+        output, pair = model(idx), model(idx, return_weights=True)
+        if isinstance(pair, tuple) and len(pair) == 2:
+            maps = [weights * real[:, None, :, None] for weights in pair[1]]
+            pair = (judged(pair[0]), maps)
+        return {
+            "parameters": sorted(f"{name} {tuple(p.shape)}" for name, p in parameters.items()),
+            "logits": judged(output),
+            "pair": pair,
+            **differentiate(output, upstream, parameters),
+        }
+
+
+def written_encoder(inputs: dict) -> str:
+    """A call of Encoder as a student would write it."""
+    fields = ", ".join(f"{name}={value!r}" for name, value in inputs["config"].items())
+    mode = ", in training mode with layers that add 0" if inputs["train"] else ""
+    return f"Encoder(EncoderConfig({fields}))(idx {inputs['idx'].shape}){mode}"
+
+
+ENCODER = Asked(
+    encode,
+    written_encoder,
+    {
+        "parameters": PARAMETERS,
+        "logits": Close(tolerance=TOLERANCE),
+        "pair": Close("{call}, with return_weights=True,", TOLERANCE),
+        "unreached": UNREACHED,
+        "gradients": Close("The gradients of {call}", TOLERANCE),
+    },
+)
+
+
+@check("5e-0-basic")
+def test_positions(student, calls):
+    """Tables of several sizes, long ones too; an odd number of features."""
+    TABLE.require(student, calls)
+
+
+@check("5e-1-basic")
+def test_norm(student, calls):
+    """Ordinary and tiny vectors, any number of axes, gradients."""
+    NORM.require(student, calls)
+
+
+@check("5e-9-basic")
+def test_rare_norms(student, calls):
+    """Vectors of equal entries, with gradients, and entries of thousands that differ by ones."""
+    NORM.require(student, calls)
+    LARGE.require(student, calls)
+
+
+@check("5e-2-basic")
+def test_layer(student, calls):
+    """With and without padding; dropout on each part's output."""
+    LAYER.require(student, calls)
+    LAYER_DROPS.require(student, calls)
+
+
+@check("5e-7-basic")
+def test_post_norm(student, calls):
+    """A layer as in 5e-2-basic, and an encoder of three layers."""
+    LAYER.require(student, calls)
+    LAYER_DROPS.require(student, calls)
+    ENCODER.require(student, calls)
+
+
+@check("5e-3-basic", "5e-8-basic", "5e-10-basic")
+def test_encoder(student, calls):
+    """Logits, attention weights, and gradients as far as the calls ask for them."""
+    ENCODER.require(student, calls)
