@@ -12,11 +12,6 @@ def angles(dim: int, positions: int, base: float = 10000.0) -> np.ndarray:
     ).reshape(positions, dim // 2)
 
 
-def rope_table(dim: int, positions: int) -> np.ndarray:
-    """Return the cosines and sines of the angles: (positions, dim/2, 2)."""
-    return np.stack((np.cos(angles(dim, positions)), np.sin(angles(dim, positions))), axis=-1)
-
-
 def rotate(x: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """Multiply every position's vector by its block-diagonal matrix of rotations.
 
@@ -34,11 +29,7 @@ def rotate(x: np.ndarray, angle: np.ndarray) -> np.ndarray:
 
 
 def attention(
-    x: np.ndarray,
-    weights: dict[str, np.ndarray],
-    n_head: int,
-    rotated: str = "",
-    softmax_axis: int = -1,
+    x: np.ndarray, weights: dict[str, np.ndarray], n_head: int, rotated: str = ""
 ) -> np.ndarray:
     """Compute causal multi-head self-attention, (B, T, C) -> (B, T, C).
 
@@ -46,7 +37,6 @@ def attention(
         x: float64.
         weights: of the linear layers: "key.weight", "key.bias", ... for key, query, value and proj.
         rotated: which of "q", "k" and "v" are rotated by their position.
-        softmax_axis: -1, the keys; another axis is a mistake to compare with.
     """
     B, T, C = x.shape
     heads = {}
@@ -57,8 +47,8 @@ def attention(
             heads[letter] = rotate(heads[letter], angles(C // n_head, T))
     scores = heads["q"] @ heads["k"].transpose(0, 1, 3, 2) / np.sqrt(C // n_head)
     scores[..., np.triu(np.ones((T, T), bool), 1)] = -np.inf
-    scores = np.exp(scores - scores.max(axis=softmax_axis, keepdims=True))
-    y = (scores / scores.sum(axis=softmax_axis, keepdims=True)) @ heads["v"]
+    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    y = (scores / scores.sum(axis=-1, keepdims=True)) @ heads["v"]
     return (
         y.transpose(0, 2, 1, 3).reshape(B, T, C) @ weights["proj.weight"].T + weights["proj.bias"]
     )

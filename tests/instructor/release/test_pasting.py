@@ -79,7 +79,6 @@ def test_no_released_function_answers_a_question(tmp_path):
     "module, checks",
     [
         ("problem5.encoder", {"sinusoids": "5e-0-basic", "layer_norm": "5e-1-basic"}),
-        ("reference", {"rope_table": "1h-2-basic"}),
         ("problem6.q6a.counting", {"model_flops": "6a-2-basic"}),
         ("problem6.q6c.formulas", {"alibi": "6c-7-basic", "shift": "6c-5-basic"}),
         ("problem6.q6e.logits", {"top_p": "6e-4-basic", "top_k": "6e-4-basic"}),
