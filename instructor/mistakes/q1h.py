@@ -91,6 +91,11 @@ PAIRS_AND_ANGLES = [
                                     "a, b = x.chunk(2, dim=-1)\n"
                           "rotated_x = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)"),
            ), ROTATIONS),
+    misconception("rotate-halves-taken",
+          "The pairs are taken by the half-split convention, (x[i], x[i + d/2]); here they are "
+          "neighbors.",
+          rotate(even="x_in.chunk(2, -1)[0] * cos - x_in.chunk(2, -1)[1] * sin",
+                 odd="x_in.chunk(2, -1)[0] * sin + x_in.chunk(2, -1)[1] * cos"), ROTATIONS),
     misconception("rotate-half-function",
           "The halves x[d/2:] and x[:d/2] are swapped with a minus sign, as for pairs that are "
           "half the head apart.",

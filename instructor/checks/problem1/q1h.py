@@ -70,10 +70,8 @@ def formats(rng, large):
     """Sequences shorter than the table, both precisions, views, one row; two tables of the same
     shape; gradients.
     """
-    half, rows = (
-        int(rng.integers(3, 7 if large else 5)),
-        int(rng.integers(*(19, 24) if large else (6, 8))),
-    )
+    half = int(rng.integers(3, 7 if large else 5))
+    rows = int(rng.integers(19, 24) if large else rng.integers(6, 8))
     sizes = [  # B, n_head, T, dtype, turned, gradient
         (1, 2, rows, "float32", False, False),
         (1, 2, 1, "float32", False, False),
