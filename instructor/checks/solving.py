@@ -5,6 +5,7 @@ mistakes.
 import hashlib
 import multiprocessing
 import os
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -73,9 +74,11 @@ def made_from(question: str, plan: Plan) -> str:
     files = {path for pattern in SHARED for path in ROOT.glob(pattern)}
     solution = ROOT / "instructor" / "solution"
     files.update([*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")])
+    # its files, and those that all questions of its problem share
+    mine = re.compile(rf"q{question}|/problem{question[:-1]}/[^q][^/]*$")
     for folder in ("src/checks", "instructor/checks", "instructor/mistakes"):
         paths = (ROOT / folder).rglob("*.py")
-        files.update(p for p in paths if f"q{question}" in p.relative_to(ROOT).as_posix())
+        files.update(p for p in paths if mine.search(p.relative_to(ROOT).as_posix()))
     content = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in sorted(files)]
     return hashlib.sha256(repr([plan, content]).encode()).hexdigest()
 
@@ -117,12 +120,9 @@ def solve(
 
 
 def mistakes_of(question: str) -> list:
-    """The mistakes that a check of the question must see."""
-    return [
-        mistake
-        for mistake in all_mistakes()
-        if any(id.startswith(f"{question}-") for id in mistake.caught_by)
-    ]
+    """The mistakes that a check of the question that has rounds must see."""
+    ids = {id for id in all_draws() if id.startswith(f"{question}-")}
+    return [mistake for mistake in all_mistakes() if ids.intersection(mistake.caught_by)]
 
 
 def _solve(question, rounds, mistakes, pool, progress):

@@ -3,16 +3,15 @@
 import numpy as np
 
 from autograder import NotImplementedYet, WrongAnswer, check, probe
-from checks.problem1.models import require_model
+from checks.problem1.models import require_models
 from checks.problem1.prepared import require_fields, require_finetuning
 from checks.problem1.training import call
 
 
 @check("1d-4-basic")
-def test_vanilla_model(student, cases):
+def test_vanilla_model(student, calls):
     """Logits and loss for sizes that are all different."""
-    for case in cases:
-        require_model(student, case)
+    require_models(student, calls)
 
 
 @check("1d-1-basic")

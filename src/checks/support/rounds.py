@@ -1,6 +1,6 @@
 """Rounds: calls of a probe with the replies of the reference and of known mistakes.
 
-They are made beforehand by `python -m instructor cases`: a student's copy has a few of each basic
+Staff make them beforehand: a student's copy has a few of each basic
 check, and staff have others, which no student sees. A check draws one round.
 """
 

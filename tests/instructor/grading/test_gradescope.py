@@ -124,7 +124,7 @@ def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
         for path in sorted((root / folder).rglob("*.py"))
         if not {"given", "solution", "__init__.py"} & set(path.parts)
     ]
-    assert "checks.problem1.q1h.q1h" in modules and "instructor.checks.problem5.q5g" in modules
+    assert "checks.problem1.q1h" in modules and "instructor.checks.problem5.q5g" in modules
     code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, 'src']\nimport {', '.join(modules)}"
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")

@@ -76,11 +76,7 @@ def test_no_released_function_answers_a_question(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "module, checks",
-    [
-        ("reference", {"rope_table": "1h-2-basic"}),
-        ("problem6.q6e.logits", {"top_p": "6e-4-basic", "top_k": "6e-4-basic"}),
-    ],
+    "module, checks", [("problem6.q6e.logits", {"top_p": "6e-4-basic", "top_k": "6e-4-basic"})]
 )
 def test_functions_that_answer_are_found(module, checks):
     """References, which once were released."""

@@ -239,9 +239,9 @@ def notebook(text):
     return json.dumps({"cells": [{"source": [], "outputs": outputs}]})
 
 
-Q1H = "src/checks/problem1/q1h/q1h.py"
+Q1H = "src/checks/problem1/q1h.py"
 # the longest function of the hidden checks of 1h
-HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h/q1h.py")), key=len)
+HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h.py")), key=len)
 GOLD = read("gold/laptop/birth_test.tsv").splitlines()
 PLACES = [row.split("\t")[1] for row in GOLD[10:25]]
 KEPT = read("gold/occupations/test.tsv").splitlines()[7].partition("\t")[0]
