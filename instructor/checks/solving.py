@@ -80,7 +80,15 @@ def made_from(question: str, plan: Plan) -> str:
         paths = (ROOT / folder).rglob("*.py")
         files.update(p for p in paths if mine.search(p.relative_to(ROOT).as_posix()))
     content = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in sorted(files)]
-    return hashlib.sha256(repr([plan, content]).encode()).hexdigest()
+    # probes may use those of another question
+    probes = sorted({draw.asked.probe.source for draw in _draws_of(question)})
+    return hashlib.sha256(repr([plan, content, probes]).encode()).hexdigest()
+
+
+def _draws_of(question):
+    """The draws of all checks of a question."""
+    drawn = [draws for id, draws in all_draws().items() if id.startswith(f"{question}-")]
+    return [draw for draws in drawn for draw in draws]
 
 
 def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str = "") -> None:
@@ -177,8 +185,7 @@ def _start():
 def _replies(question, calls, changes, seconds):
     """What the reference with some changes replies to each call."""
     # other questions may have probes of the same names
-    drawn = [draws for id, draws in all_draws().items() if id.startswith(f"{question}-")]
-    probes = {draw.asked.probe for draws in drawn for draw in draws}
+    probes = {draw.asked.probe for draw in _draws_of(question)}
     names = {call.probe for call in calls}
     replies = [None] * len(calls)
     with tempfile.TemporaryDirectory(dir=_FOLDER.name) as folder:

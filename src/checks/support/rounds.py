@@ -1,7 +1,7 @@
 """Rounds: calls of a probe with the replies of the reference and of known mistakes.
 
-Staff make them beforehand: a student's copy has a few of each basic
-check, and staff have others, which no student sees. A check draws one round.
+Staff make them beforehand: a student's copy has a few of each basic check, and staff have others,
+which no student sees. A check draws one round.
 """
 
 import functools
