@@ -78,6 +78,7 @@ def gather_secrets(
                 for line in _substantial(body)
                 if line not in handed_out
             }
+    released = [own for _, own, _ in _functions(ROOT / "src" / "checks")]
     for path in sorted((ROOT / "instructor" / "checks").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         lines |= {
@@ -85,11 +86,11 @@ def gather_secrets(
             for line in _substantial(text)
             if line not in basic
         }
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef):
-                own = frozenset(_substantial(ast.get_source_segment(text, node)))
-                if len(own) >= 3 and not all(line in handed_out for line in own):
-                    functions[f"{node.name} of the hidden checks in {path.name}"] = own
+    for name, own, body in _functions(ROOT / "instructor" / "checks"):
+        # a hidden check may be a basic one on other inputs
+        known = any(body <= function for function in released)
+        if len(own) >= 3 and not known and not all(line in handed_out for line in own):
+            functions[name] = own
     solved = json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
     lines |= {
         json.dumps(row)[1:-1]: "the solution in hand_attention.json"
@@ -141,6 +142,19 @@ def words_of(text: str) -> list[str]:
 def runs_of(words: list[str], length: int = BLOCK) -> Iterable[tuple[str, ...]]:
     """All runs of so many consecutive words."""
     return zip(*(words[start:] for start in range(length)))
+
+
+def _functions(folder):
+    """Yield a folder's functions: their names, their lines, and those without the docstring."""
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef):
+                own = frozenset(_substantial(ast.get_source_segment(text, node)))
+                docstring = _substantial(ast.get_docstring(node, clean=False) or "")
+                words = " ".join(docstring)
+                body = frozenset(line for line in own if line.strip('" ') not in words)
+                yield f"{node.name} of the hidden checks in {path.name}", own, body
 
 
 def _substantial(code: str) -> list[str]:

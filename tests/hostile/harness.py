@@ -8,7 +8,7 @@ import time
 import unicodedata
 from pathlib import Path
 
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, ROOT, open_folder
+from proof import CHECKS, FRESH, HIDDEN, MANIFEST, ROOT, open_folder, rounds
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
@@ -132,6 +132,7 @@ def _grade(attack, isolation, staged, ready, notices, problems) -> str:
         ROOT / "instructor" / "gold",
         manifest.settings["accuracy"],
         FRESH,
+        rounds(),
     )
     modules = modules_for({manifest.questions[check.question] for check in checks})
     left = []

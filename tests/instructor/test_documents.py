@@ -19,6 +19,7 @@ TOP = "src|instructor|tests|docs|benchmarks|handout|data"
 MADE = """
     handout/handout.pdf handout/handout.html handout/solutions.pdf handout/submission.pdf
     handout/problemN.tex src/submission/submission.zip src/checks/given
+    instructor/rounds
 """.split()
 
 

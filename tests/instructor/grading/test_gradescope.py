@@ -141,7 +141,7 @@ def test_the_zip_has_no_students_package_and_no_seed(archive):
         pins = content.read("requirements.txt").decode().split()
         assert [pin for pin in pins if pin.startswith("torch>=")]
         assert not [pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))]
-    assert archive.stat().st_size < 5 << 20
+    assert archive.stat().st_size < 20 << 20
 
 
 def test_files_that_git_does_not_track_are_refused(tmp_path, monkeypatch):
