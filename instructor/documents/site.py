@@ -13,6 +13,7 @@ from pathlib import Path
 
 from autograder import read_manifest
 from autograder.report import as_dict
+from checks.support.rounds import Rounds
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import writing
 from instructor import ROOT
@@ -40,6 +41,25 @@ WRITTEN = {"1g-0-written": 1.5, "3a-0-written": 1.0}
 COMMENT = "Say why the rotation matrix of a difference is the product of the two."
 
 
+class Sample(Setting):
+    """A Setting in which basic checks draw released rounds: staff's are others in each copy."""
+
+    def rounds(self, questions):
+        """Rounds of basic and of hidden checks."""
+        return SampleRounds(super().rounds(questions))
+
+
+class SampleRounds:
+    """Released rounds for basic checks, staff's for hidden ones."""
+
+    def __init__(self, staff: Rounds):
+        self.staff = staff
+
+    def draw(self, id, rng):
+        """One round of a check; see `Rounds`."""
+        return (self.staff if id.endswith("hidden") else Rounds()).draw(id, rng)
+
+
 def make_pages() -> dict[str, bytes]:
     """Make the pages of docs/site, a minute: name -> content.
 
@@ -55,7 +75,7 @@ def make_pages() -> dict[str, bytes]:
 def feedback() -> str:
     """The page that a student gets for the reference with typical mistakes."""
     manifest, instructor = read_manifest(MANIFEST), ROOT / "instructor"
-    setting = Setting(instructor / "checks", instructor / "gold", results=KEPT_RESULTS)
+    setting = Sample(instructor / "checks", instructor / "gold", results=KEPT_RESULTS)
     checks = [check for check in manifest.checks.values() if check.coded]
     with tempfile.TemporaryDirectory() as scratch:
         folder = shutil.copytree(SOLUTION, Path(scratch) / "submission")
