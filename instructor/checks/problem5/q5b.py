@@ -60,7 +60,7 @@ def edges(rng):
         drawn_until(rng, nearly_one, d_k=(300, 500), n_query=(1, 2), n_key=(10, 20)),
         drawn_until(rng, nearly_one, d_k=(300, 500), n_query=(1, 2), n_key=(10, 20)),
         drawn_until(rng, underflows, d_k=(110_000, 130_000), n_query=(5, 6), n_key=(10, 14)),
-        arguments(rng, d_k=(960, 1020)),
+        drawn_until(rng, cancels, d_k=(960, 1020), n_query=(512, 513), n_key=(64, 65)),
     ]
 
 
@@ -95,3 +95,13 @@ def underflows(scores: np.ndarray) -> str:
     if scores.max() < 720 or below.max() < 760 or ((below[:, 1] > 12) & (below[:, 1] < 30)).any():
         return ""
     return ", where scores are hundreds,"
+
+
+def cancels(scores: np.ndarray) -> str:
+    """Whether sums of powers of some query's weights cancel: the norm of the Jacobian by such sums
+    is the root of a negative number.
+    """
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    squares = (p**2).sum(1) - 2 * (p**3).sum(1) + (p**2).sum(1) ** 2
+    return ", where some weights are nearly 1," if (squares < 0).any() else ""
