@@ -11,6 +11,7 @@ sizes than those that students see; a function that has no use for it leaves it 
 They are in instructor/checks/q*.py; see instructor/checks/solving.py for what becomes of them.
 """
 
+import functools
 import importlib
 import inspect
 import zlib
@@ -59,6 +60,7 @@ def draws(asked: Asked, *ids: str) -> Callable:
     return register
 
 
+@functools.cache
 def all_draws() -> dict[str, list[Draw]]:
     """The functions of every check that has some, by its id."""
     for path in sorted(HERE.rglob("q*.py")):

@@ -6,8 +6,8 @@
 A maker with so few sizes that its answers could be looked up takes `small=False`: released cases
 are drawn with small=True, and staff's have other sizes.
 
-Makers are in the files of a question that say `@makes`. `python -m instructor cases` writes rounds
-for students; when staff grade, `Fresh` draws new ones.
+Makers are in the files of a question that say `@makes`. `python -m instructor solved-cases` writes
+rounds for students; when staff grade, `Fresh` draws new ones.
 """
 
 import importlib

@@ -37,6 +37,13 @@ def find_differences(wanted: Path, folder: Path = RELEASED) -> dict[str, str]:
     return found
 
 
+def find_stale() -> list[str]:
+    """How the released rounds differ from what would be written now, as sentences."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_released(Path(folder))
+        return [f"{name} {how}" for name, how in find_differences(Path(folder)).items()]
+
+
 def _same(wanted, released, question):
     """Whether two files of a question have the same rounds."""
     try:

@@ -77,12 +77,13 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: the options or this copy of the project are wrong.
     """
-    from .cases import find_differences
+    from .cases import find_stale
     from .handout import build_handout
     from .known_secrets import gather_secrets
     from .leaks import find_leaks, read_zip
     from .pasting import find_repeated
     from .smoke_test import Failed, prove
+    from .solved_cases import find_differences
     from .traces import find_traces
 
     course = read_course(
@@ -123,6 +124,10 @@ def run(args: argparse.Namespace) -> int:
         leaks += find_traces(handed_out, course)
         leaks += [
             f"The cases: {difference}. Run: python -m instructor cases"
+            for difference in find_stale()
+        ]
+        leaks += [
+            f"The cases: {difference}. Run: python -m instructor solved-cases"
             for difference in find_differences()
         ]
         leaks += find_repeated(tree / "src", course.given)

@@ -3,31 +3,16 @@
 import numpy as np
 
 from autograder import check
-from checks.problem5.q5d import DROPS, HEADS, MADE
+from checks.problem5.q5d import DROPS, HEADS, MADE, require_attention
 from instructor.checks.drawing import draws
 
 ALL_PADDING, LOW = ", where rows are only padding", ", with scores near -200,000"
 
 
-@check("5d-4-hidden")
+@check("5d-4-hidden", "5d-5-hidden", "5d-6-hidden")
 def test_attention(student, calls):
-    """As the basic check, with other sizes."""
-    HEADS.require(student, calls)
-
-
-@check("5d-5-hidden")
-def test_rare(student, calls):
     """As the basic checks, with other sizes."""
-    HEADS.require(student, calls)
-    MADE.require(student, calls)
-
-
-@check("5d-6-hidden")
-def test_parameters_and_dropout(student, calls):
-    """As the basic checks, with other sizes."""
-    HEADS.require(student, calls)
-    DROPS.require(student, calls)
-    MADE.require(student, calls)
+    require_attention(student, calls)
 
 
 def inputs(rng, B, T, n_head, head_dim, dtype="float32", **more) -> dict:

@@ -127,7 +127,7 @@ class Setting:
         """
         staff = self.staff or self.hidden
         if staff:
-            return _staff_module(staff, "secret").staff_rounds(questions)
+            return _staff_rounds(staff, frozenset(questions))
         released = Rounds()
         released.require(questions)
         return released
@@ -151,6 +151,11 @@ class Setting:
 @functools.cache
 def _fresh(staff):
     return _staff_module(staff, "makers").Fresh()
+
+
+@functools.cache  # whether rounds are up to date is asked once, not for each submission
+def _staff_rounds(staff, questions):
+    return _staff_module(staff, "secret").staff_rounds(questions)
 
 
 def _staff_module(staff, name):

@@ -22,6 +22,7 @@ from batch_work import Here, run
 from classes import entries, hand_in, page_of, rows
 
 from autograder import read_manifest
+from checks.support.rounds import RELEASED, Rounds
 from checks.support.session import MANIFEST, Setting
 from conftest import ROOT, SOLUTION, STARTER, call, copy_reference
 from instructor import __main__ as program
@@ -304,7 +305,8 @@ def test_the_latest_or_the_best_of_several_submissions_counts(tmp_path):
     (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nalan,12\ngrace,13\n", "utf-8")
     late = "--late-percent", 10, "--due", "2026-12-01 23:59 UTC"
     options = "--out", tmp_path / "out", "--roster", tmp_path / "roster.csv", *late
-    assert command("grade", folder, *options).returncode == 0
+    # a seed with which the substitute's two scores differ
+    assert command("grade", folder, *options, "--seed", 1).returncode == 0
     found = entries(tmp_path)
     ada, alan, grace = (found[id] for id in ("ada", "alan", "grace"))
     assert ada.source.endswith("a-1.zip") and "2 submissions" in ada.remarks[0]
@@ -380,6 +382,28 @@ def test_fingerprints_have_all_that_checks_import():
         text = (ROOT / name).read_text(encoding="utf-8")
         for other in re.findall(r"checks\.problem\d\.q(\d[a-z])", text) if own else ():
             assert other in {own[1], *manifest.bases(own[1])}, name
+
+
+def test_fingerprints_have_what_released_checks_compare_with(tmp_path, monkeypatch):
+    """Each kind of file counts for its question, where no staff's checks are."""
+    shutil.copytree(RELEASED, tmp_path / "cases")
+    monkeypatch.setattr("instructor.grading.fingerprint.Rounds", lambda: Rounds(tmp_path / "cases"))
+    manifest = read_manifest(MANIFEST)
+    before = Fingerprints(manifest, Setting()).wanted
+    for name, question in (("6e.json", "6e"), ("6e.npz", "6e"), ("6a.zip", "6a")):
+        content = (RELEASED / name).read_bytes()
+        path = tmp_path / "cases" / name
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path, "a") as file:
+                file.writestr(f"{question}-0-basic/99", b"another round")
+        else:
+            path.write_bytes(content + b" ")
+        after = Fingerprints(manifest, Setting()).wanted
+        path.write_bytes(content)
+        changed = {CHECKS[id].question for id in before if before[id] != after[id]}
+        assert question in changed and changed <= {
+            id for id in manifest.questions if question in {id, *manifest.bases(id)}
+        }
 
 
 @pytest.mark.full
