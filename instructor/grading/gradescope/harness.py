@@ -59,13 +59,16 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         wall=settings["seconds"],
         again=True,
     )
-    # Read them now: a weak container locks them away.
-    _ = setting.cases
+    checks = [within(check, memory) for check in manifest.checks.values() if check.coded]
     try:
         setting.require_hidden([])
+        # Read them now: a weak container locks them away.
+        _ = setting.cases
+        if not isolation.strong:
+            rounds = setting.rounds({check.question for check in checks})
+            rounds.keep(check.id for check in checks if check.kind == "basic")
     except UserError as error:
         raise RuntimeError(f"the container is not set up correctly: {error}") from None
-    checks = [within(check, memory) for check in manifest.checks.values() if check.coded]
 
     def grade(submission: Path) -> dict:
         table = Table(sys.stdout, manifest, color=False)

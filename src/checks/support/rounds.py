@@ -124,6 +124,7 @@ class Rounds:
 
     def __init__(self, folder: Path = RELEASED):
         self.folder = folder
+        self._kept: dict[str, list[bytes]] = {}
 
     def require(self, questions: Iterable[str]) -> None:
         """Read the rounds of these questions, if they have any.
@@ -135,6 +136,14 @@ class Rounds:
             if (self.folder / f"{question}.zip").exists():
                 for id in self.counts(question):
                     self.rounds(id)
+
+    def keep(self, ids: Iterable[str]) -> None:
+        """Hold the rounds of these checks in memory, as their files will be locked away."""
+        for id in ids:
+            question = id.split("-")[0]
+            if (self.folder / f"{question}.zip").exists():
+                count = self.counts(question).get(id, 0)
+                self._kept[id] = [self._content(id, number) for number in range(count)]
 
     def counts(self, question: str) -> dict[str, int]:
         """How many rounds each of a question's checks has."""
@@ -155,14 +164,23 @@ class Rounds:
 
     def draw(self, id: str, rng: np.random.Generator) -> list[Call]:
         """One round of a check, chosen by `rng`."""
-        return self._read(id, int(rng.integers(self.counts(id.split("-")[0])[id])))
+        count = len(self._kept.get(id, ())) or self.counts(id.split("-")[0])[id]
+        return self._read(id, int(rng.integers(count)))
 
     def _read(self, id, number):
+        try:
+            return unpack(self._content(id, number))
+        except (LookupError, ValueError, TypeError) as error:
+            raise self._damaged(id.split("-")[0], error) from None
+
+    def _content(self, id, number):
+        if id in self._kept:
+            return self._kept[id][number]
         question = id.split("-")[0]
         with self._open(question) as file:
             try:
-                return unpack(file.read(f"{id}/{number}"))
-            except (LookupError, ValueError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+                return file.read(f"{id}/{number}")
+            except (KeyError, zipfile.BadZipFile, zlib.error) as error:
                 raise self._damaged(question, error) from None
 
     def _open(self, question):

@@ -340,7 +340,8 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     require_container()
     threads = """import threading, time
 for _ in range(100):
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"""
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(1)  # without a user of its own, its threads are counted a few times a second"""
     changes = (
         Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
         Fill("finetune", "while True:\n    pass"),
