@@ -118,13 +118,27 @@ def solve(
     """
     mistakes = {question: mistakes_of(question) for question in questions}
     context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(min(os.cpu_count() or 1, 8), context, _start) as pool,
-        tqdm(total=sum(1 + len(known) for known in mistakes.values()), **bar) as progress,
-    ):
-        for question, known in mistakes.items():
-            progress.set_description(question)
-            yield question, _solve(question, plan.draw(question), known, pool, progress)
+    pool = ProcessPoolExecutor(min(os.cpu_count() or 1, 8), context, _start)
+    try:
+        with tqdm(total=sum(1 + len(known) for known in mistakes.values()), **bar) as progress:
+
+            def submit(*work):
+                future = pool.submit(*work)
+                future.add_done_callback(lambda _: progress.update())
+                return future
+
+            right = {q: submit(_right, q, plan.draw(q)) for q in mistakes}
+            solved = {q: future.result() for q, future in right.items()}
+            wrong = {
+                q: [_ask(submit, q, solved[q], mistake) for mistake in known]
+                for q, known in mistakes.items()
+            }
+            for question, known in mistakes.items():
+                for mistake, (runs, faults) in zip(known, wrong[question]):
+                    _add(runs, mistake.why, faults.result())
+                yield question, solved[question]
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def mistakes_of(question: str) -> list:
@@ -133,43 +147,30 @@ def mistakes_of(question: str) -> list:
     return [mistake for mistake in all_mistakes() if ids.intersection(mistake.caught_by)]
 
 
-def _solve(question, rounds, mistakes, pool, progress):
-    """The rounds of a question with their replies."""
-    flat = [(id, call) for id, listed in rounds.items() for calls in listed for call in calls]
-    asked = [call for _, call in flat]
-    right = pool.submit(_right, question, asked)
-    wrong = []
-    for mistake in mistakes:
-        # a student reads nothing of a hidden check but its title
-        ids = [id for id in mistake.caught_by if id.endswith("basic")]
-        numbers = [number for number, (id, _) in enumerate(flat) if id in ids]
-        calls = [asked[number] for number in numbers]
-        wrong.append((numbers, pool.submit(_wrong, question, calls, mistake.changes)))
-    solved = right.result()
-    progress.update()
-    for mistake, (numbers, replies) in zip(mistakes, wrong):
-        for number, sketches in zip(numbers, replies.result()):
-            _add(solved[number], mistake.why, sketches)
-        progress.update()
-    remaining = iter(solved)
-    return {
-        id: [[next(remaining) for _ in calls] for calls in listed] for id, listed in rounds.items()
-    }
+def _ask(submit, question, rounds, mistake):
+    """Ask a mistake the calls of basic checks that see it: of a hidden check, a student reads
+    nothing but its title. Returns the runs, lists of calls of one probe, and their faults to come.
+    """
+    ids = [id for id in mistake.caught_by if id.endswith("basic") and id in rounds]
+    runs = [
+        [call for call in calls if call.probe == probe]
+        for id in ids
+        for calls in rounds[id]
+        for probe in dict.fromkeys(call.probe for call in calls)
+    ]
+    return runs, submit(_wrong, question, runs, mistake.changes)
 
 
-def _add(call, sentence, sketches):
-    """Note what a mistake replies to a call, as far as it is neither right nor another's reply."""
-    right = {} if call.raises else _sketches(call.right)
-    for key, sketch in sketches.items():
-        known = [right[key]] if key in right else []
-        known += [other for _, of, other in call.wrong if of == key]
-        if not any(sketch.matches(other) for other in known):
-            call.wrong.append((sentence, key, sketch))
-
-
-def _sketches(reply):
-    """The sketch of each part of a reply."""
-    return {key: Sketch.of(value) for key, value in reply.items()}
+def _add(runs, sentence, faults):
+    """Note which call of each run a mistake gets wrong first, and how; not if another mistake's
+    reply is the same.
+    """
+    for run, fault in zip(runs, faults):
+        if fault:
+            number, key, sketch = fault
+            known = [other for _, of, other in run[number].wrong if of == key]
+            if not any(sketch.matches(other) for other in known):
+                run[number].wrong.append((sentence, key, sketch))
 
 
 # In each worker: a student's process, and a folder that it may read.
@@ -203,32 +204,51 @@ def _replies(question, calls, changes, seconds):
     return replies
 
 
-def _right(question, calls):
-    """The calls with the reference's replies."""
-    solved = []
-    for call, reply in zip(calls, _replies(question, calls, (), LIMITS.seconds)):
+def _right(question, rounds):
+    """The rounds of each check with the reference's replies."""
+    calls = [call for listed in rounds.values() for calls in listed for call in calls]
+    replies = iter(_replies(question, calls, (), LIMITS.seconds))
+
+    def solved(call):
+        reply = next(replies)
         if not isinstance(reply, Failed):
-            solved.append(replace(call, right=reply.value))
-        elif reply.error and reply.error.type in ("ValueError", "TypeError"):
-            solved.append(replace(call, raises=reply.error.type))
-        else:
-            raise Broken(f"{question}: {call.probe} with {call.inputs}: {reply.message}")
-    return solved
+            return replace(call, right=reply.value, wrong=[])
+        if reply.error and reply.error.type in ("ValueError", "TypeError"):
+            return replace(call, raises=reply.error.type, wrong=[])
+        raise Broken(f"{question}: {call.probe} with {call.inputs}: {reply.message}")
+
+    return {
+        id: [[solved(call) for call in calls] for calls in listed] for id, listed in rounds.items()
+    }
 
 
-def _wrong(question, calls, changes):
-    """For each call what the reference with a known mistake replies: the sketch of each part."""
-    try:
-        replies = _replies(question, calls, changes, PATIENCE)
-    except Failed:  # it hangs, or needs too much memory
-        return [{}] * len(calls)
-    found = []
-    for reply in replies:
-        if not isinstance(reply, Failed):
-            found.append(_sketches(reply.value))
-        elif reply.error:
-            raised = f"{reply.error.type}: {reply.error.text}"
-            found.append({"raised": Sketch.of(raised)})
-        else:
-            found.append({})
-    return found
+def _wrong(question, runs, changes):
+    """For each run, the first call that the reference with a known mistake gets wrong: its number,
+    the key of the wrong part of the reply, and its sketch. None if all are right.
+    """
+    faults = [None] * len(runs)
+    for length in (1, None):  # most are wrong at once: that saves most of the calls
+        open = [number for number, fault in enumerate(faults) if not fault]
+        if not open:
+            break
+        calls = [call for number in open for call in runs[number][:length]]
+        try:
+            replies = iter(_replies(question, calls, changes, PATIENCE))
+        except Failed:  # it hangs, or needs too much memory
+            return faults
+        for number in open:
+            part = runs[number][:length]
+            faults[number] = _first_fault(question, part, [next(replies) for _ in part])
+    return faults
+
+
+def _first_fault(question, run, replies):
+    """See `_wrong`."""
+    rules = {draw.asked.probe.name: draw.asked for draw in _draws_of(question)}
+    for number, (call, reply) in enumerate(zip(run, replies)):
+        try:
+            if fault := rules[call.probe].fault(call, reply):
+                return number, fault.key, Sketch.of(fault.value)
+        except Failed:  # not implemented, which says enough
+            return None
+    return None

@@ -43,6 +43,9 @@ class Failed(Exception):
         self.message = message
         self.fraction = fraction
 
+    def __str__(self):
+        return self.message
+
 
 class WrongAnswer(Failed):
     """The submission ran, and its result is wrong.

@@ -114,6 +114,18 @@ def test_damaged_rounds_are_told(tmp_path, damage):
         Rounds(tmp_path).rounds("5c-0-basic")
 
 
+def test_what_is_kept_can_be_drawn_when_its_file_is_locked_away(tmp_path):
+    path = tmp_path / "5c.zip"
+    path.write_bytes((RELEASED / "5c.zip").read_bytes())
+    rounds = Rounds(tmp_path)
+    rounds.keep(["5c-0-basic", "1c-0-basic"])
+    path.unlink()
+    drawn = rounds.draw("5c-0-basic", np.random.default_rng(3))
+    assert all(map(same_call, drawn, Rounds().draw("5c-0-basic", np.random.default_rng(3))))
+    with pytest.raises(UserError, match="5c.zip"):
+        rounds.draw("5c-1-basic", np.random.default_rng(3))
+
+
 def test_what_is_packed_is_read_again():
     rng = np.random.default_rng()
     tensor = wire.Array(np.float32([[1, 2, 3]]), "tensor", "bfloat16")

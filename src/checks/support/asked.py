@@ -151,14 +151,11 @@ class Asked:
         mine = [call for call in calls if call.probe == self.probe.name]
         if not mine:  # the check asks other probes
             return []
-        answers = []
-        for call, reply in zip(mine, student.each(self.probe, [call.inputs for call in mine])):
-            if isinstance(reply, Failed):
-                self._judge_exception(call, reply)
-            else:
-                self._judge(call, reply.value)
-                answers.append(reply)
-        return answers
+        replies = student.each(self.probe, [call.inputs for call in mine])
+        for call, reply in zip(mine, replies):
+            if fault := self.fault(call, reply):
+                raise fault.explained(call)
+        return [reply for reply in replies if not isinstance(reply, Failed)]
 
     def written(self, call: Call) -> str:
         """The call as a student would write it, with shapes and dtypes for arrays."""
@@ -169,50 +166,71 @@ class Asked:
         words = self.call.format(**given).replace("(None, ", "(").replace(", None", "")
         return words + call.remark
 
-    def _judge(self, call, reply):
+    def fault(self, call: Call, reply: Answer | Failed) -> "Fault | None":
+        """What is wrong with a reply, if anything is."""
         written = self.written(call)
+        if isinstance(reply, Failed):
+            return self._fault_of_exception(call, written, reply)
+        reply = reply.value
         if call.raises:
             value = reply.get("output", reply) if isinstance(reply, dict) else reply
-            cause = self._cause(call, "output", value)
-            raise WrongAnswer(
-                f"{written} should raise {call.raises}; it returned {_shown(value)}.{cause}"
-            )
+            should = f"{written} should raise {call.raises}; it returned {_shown(value)}."
+            return Fault(WrongAnswer(should), "output", value)
         if not isinstance(reply, dict):
-            raise WrongAnswer(f"{written} gave no reply.")
+            return Fault(WrongAnswer(f"{written} gave no reply."))
         for key, rule in self.reply.items():
             try:
                 rule.require(written, reply.get(key), call.right[key])
             except WrongAnswer as wrong:
-                cause = self._cause(call, key, reply.get(key))
-                raise WrongAnswer(wrong.message + cause, compared=wrong.compared) from None
+                return Fault(wrong, key, reply.get(key))
+        return None
 
-    def _judge_exception(self, call, failed):
+    def _fault_of_exception(self, call, written, failed):
         if failed.verdict is not Verdict.EXCEPTION or not failed.error:
-            raise failed
-        written = self.written(call)
-        if call.raises in failed.error.kinds:
-            words = {*re.findall(r"\w+", failed.error.text)}
-            if missing := [word for word in self.says(call.inputs) if word not in words]:
-                raise WrongAnswer(
+            return Fault(failed)
+        raised = "raised", f"{failed.error.type}: {failed.error.text}"
+        if not call.raises:
+            message = f"{failed.message}\nThe call was {written}."
+            return Fault(Failed(failed.verdict, message), *raised)
+        if call.raises not in failed.error.kinds:
+            should = f"{written} should raise {call.raises}; it raised another error."
+            return Fault(WrongAnswer(f"{should}\n{failed.message}"), *raised)
+        words = {*re.findall(r"\w+", failed.error.text)}
+        if missing := [word for word in self.says(call.inputs) if word not in words]:
+            return Fault(
+                WrongAnswer(
                     f"The error of {written} should name {' and '.join(missing)}. It says: "
                     f"{failed.error.text[:200]!r}."
-                )
-            return
-        cause = self._cause(call, "raised", f"{failed.error.type}: {failed.error.text}")
-        if call.raises:
-            raise WrongAnswer(
-                f"{written} should raise {call.raises}; it raised another error.\n"
-                f"{failed.message}{cause}"
+                ),
+                *raised,
             )
-        raise Failed(failed.verdict, f"{failed.message}\nThe call was {written}.{cause}")
+        return None
 
-    @staticmethod
-    def _cause(call, key, value):
-        got = Sketch.of(value)
-        for sentence, of, sketch in call.wrong:
-            if of == key and sketch.matches(got):
-                return f"\nLikely cause: {sentence}"
-        return ""
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a reply.
+
+    Attributes:
+        failed: for the student, without a likely cause.
+        key: of the wrong part of the reply; "raised" for an exception.
+        value: that part.
+    """
+
+    failed: Failed
+    key: str = ""
+    value: object = None
+
+    def explained(self, call: Call) -> Failed:
+        """The Failed to be raised, with the likely cause: the known mistake that is wrong in the
+        same way.
+        """
+        got = Sketch.of(self.value)
+        for sentence, key, sketch in call.wrong:
+            if key == self.key and sketch.matches(got):
+                self.failed.message += f"\nLikely cause: {sentence}"
+                break
+        return self.failed
 
 
 def _written(name, value):
