@@ -149,11 +149,12 @@ def mistakes_of(question: str) -> list:
 
 def _ask(submit, question, rounds, mistake):
     """Ask a mistake the calls of basic checks that see it: of a hidden check, a student reads
-    nothing but its title. Returns the runs, lists of calls of one probe, and their faults to come.
+    nothing but its title. Returns the runs, pairs of a check's id and calls of one probe, and their
+    faults to come.
     """
     ids = [id for id in mistake.caught_by if id.endswith("basic") and id in rounds]
     runs = [
-        [call for call in calls if call.probe == probe]
+        (id, [call for call in calls if call.probe == probe])
         for id in ids
         for calls in rounds[id]
         for probe in dict.fromkeys(call.probe for call in calls)
@@ -165,12 +166,12 @@ def _add(runs, sentence, faults):
     """Note which call of each run a mistake gets wrong first, and how; not if another mistake's
     reply is the same.
     """
-    for run, fault in zip(runs, faults):
+    for (_, calls), fault in zip(runs, faults):
         if fault:
             number, key, sketch = fault
-            known = [other for _, of, other in run[number].wrong if of == key]
-            if not any(sketch.matches(other) for other in known):
-                run[number].wrong.append((sentence, key, sketch))
+            wrong = calls[number].wrong
+            if not any(of == key and sketch.matches(other) for _, of, other in wrong):
+                wrong.append((sentence, key, sketch))
 
 
 # In each worker: a student's process, and a folder that it may read.
@@ -228,23 +229,22 @@ def _wrong(question, runs, changes):
     """
     faults = [None] * len(runs)
     for length in (1, None):  # most are wrong at once: that saves most of the calls
-        open = [number for number, fault in enumerate(faults) if not fault]
-        if not open:
-            break
-        calls = [call for number in open for call in runs[number][:length]]
+        left = [number for number, fault in enumerate(faults) if not fault]
+        calls = [call for number in left for call in runs[number][1][:length]]
         try:
-            replies = iter(_replies(question, calls, changes, PATIENCE))
+            replies = iter(_replies(question, calls, changes, PATIENCE) if calls else [])
         except Failed:  # it hangs, or needs too much memory
             return faults
-        for number in open:
-            part = runs[number][:length]
-            faults[number] = _first_fault(question, part, [next(replies) for _ in part])
+        for number in left:
+            id, run = runs[number]
+            part = run[:length]
+            faults[number] = _first_fault(id, part, [next(replies) for _ in part])
     return faults
 
 
-def _first_fault(question, run, replies):
+def _first_fault(id, run, replies):
     """See `_wrong`."""
-    rules = {draw.asked.probe.name: draw.asked for draw in _draws_of(question)}
+    rules = {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
     for number, (call, reply) in enumerate(zip(run, replies)):
         try:
             if fault := rules[call.probe].fault(call, reply):
