@@ -2,6 +2,7 @@
 
 import contextlib
 import html
+import io
 import json
 import re
 import shutil
@@ -181,7 +182,8 @@ def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 
 
 def text_of(name: str, content: bytes) -> str:
-    """A file's text: of a notebook all its strings, outputs included; of a PDF what it shows.
+    """A file's text: of a notebook all its strings, outputs included; of a PDF what it shows; of a
+    zip that of all its entries.
 
     Raises:
         UserError: it is a PDF, and pdftotext is not installed.
@@ -190,6 +192,9 @@ def text_of(name: str, content: bytes) -> str:
         if not shutil.which("pdftotext"):
             raise UserError(f"{name} cannot be searched without pdftotext. Install poppler-utils.")
         return "\n".join(_pdf_text(content))
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            return "\n".join(text_of(entry, file.read(entry)) for entry in file.namelist())
     text = content.decode(
         "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8", errors="replace"
     )

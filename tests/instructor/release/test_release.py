@@ -5,6 +5,7 @@ it.
 import argparse
 import dataclasses
 import getpass
+import io
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from checks.support.session import MANIFEST
 from collect import write_zip
 from common.files import UserError
 from conftest import ROOT, STARTER, copy_reference
+from instructor.checks.solving import all_questions
 from instructor.course import Course, read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json, blank, solve
@@ -93,6 +95,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
         name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
     }
     assert {*AMONG.split()} <= names
+    assert {f"src/checks/cases/{question}.zip" for question in all_questions()} <= names
     assert not [name for name in names if "gold" in name or "__pycache__" in name]
 
 
@@ -294,6 +297,15 @@ PLANTS = [  # file, text, what is said of it
 def test_a_leak_is_found(name, text, expected, secrets):
     found = leaks.find_leaks({name: text.encode()}, secrets)
     assert any(leak.startswith(name) and expected in leak for leak in found), found
+
+
+def test_a_leak_in_a_zip_is_found(secrets):
+    """As in src/checks/cases."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("1h-2-basic/0", f'{{"inputs": "{GOLD[3]}"}}')
+    (found, *_) = leaks.find_leaks({"src/checks/cases/1h.zip": content.getvalue()}, secrets)
+    assert "answer to a test question" in found
 
 
 def test_a_commit_is_found(secrets):
