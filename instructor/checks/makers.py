@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from checks.support.cases import Case
-from instructor.checks.problem1.genuine import answer_alone
 
 HERE = Path(__file__).resolve().parent
 _MAKERS: dict[str, Callable[[np.random.Generator], list[Case]]] = {}
@@ -47,12 +46,7 @@ def all_makers() -> dict[str, Callable[[np.random.Generator], list[Case]]]:
 class Fresh:
     """New cases, drawn by the makers with the given Generator. Counterpart of
     `checks.support.cases.Released`.
-
-    Attributes:
-        answer_alone: the probe with which checks of results ask weights.
     """
-
-    answer_alone = answer_alone
 
     def __init__(self):
         self.makers = all_makers()

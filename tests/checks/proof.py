@@ -20,6 +20,7 @@ from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
 from instructor.checks.makers import Fresh  # noqa: E402
+from instructor.checks.problem1.genuine import answer_alone  # noqa: E402
 from instructor.checks.secret import staff_rounds  # noqa: E402
 from instructor.checks.solving import all_questions  # noqa: E402
 from instructor.mistakes.patches import PLACES, Fill, make  # noqa: E402
@@ -30,6 +31,7 @@ CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
 FRESH = Fresh()
+ALONE = answer_alone
 ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions without a place in code
 # seconds: checks with a larger limit train models, and are repeated less often
 SLOW = 60
@@ -121,7 +123,7 @@ def rounds():
 def context_of(staged: Path) -> Context:
     """What the checks of a staged submission need: the results in it, answers, and fresh cases."""
     gold, accuracy = ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"]
-    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH, rounds())
+    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH, rounds(), ALONE)
 
 
 def grade_changes(

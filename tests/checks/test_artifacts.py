@@ -13,7 +13,6 @@ from proof import MANIFEST, grade_folder, start_process
 
 from autograder import Verdict
 from checks.problem1.random_texts import vocabulary
-from checks.support.cases import Released
 from checks.support.context import DATA
 from conftest import RESULTS, ROOT, SOLUTION, copy_reference, require_level
 from instructor.checks.problem5.q5g import read_sentences
@@ -207,7 +206,7 @@ def test_weights_that_answer_nothing(folder, outcome, id, change, message):
 @pytest.fixture
 def as_a_student(monkeypatch):
     """Grade basic checks as a student's copy does."""
-    monkeypatch.setattr(proof, "FRESH", Released())
+    monkeypatch.setattr(proof, "ALONE", None)
 
 
 def test_code_that_changed_after_the_weights(folder, outcome, as_a_student):

@@ -8,15 +8,14 @@ import time
 import unicodedata
 from pathlib import Path
 
-from proof import CHECKS, FRESH, HIDDEN, MANIFEST, ROOT, open_folder, rounds
+from proof import CHECKS, HIDDEN, MANIFEST, context_of, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
-from checks.support.context import Context
 from checks.support.session import modules_for
-from checks.support.staging import RESULTS, stage
+from checks.support.staging import stage
 from common.files import UserError
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
@@ -125,15 +124,7 @@ def _limited(attack):
 def _grade(attack, isolation, staged, ready, notices, problems) -> str:
     """Grade it, add to `problems`, and return everything shown to a person or the judge."""
     manifest, checks = _limited(attack)
-    context = Context(
-        staged / RESULTS,
-        None,
-        None,
-        ROOT / "instructor" / "gold",
-        manifest.settings["accuracy"],
-        FRESH,
-        rounds(),
-    )
+    context = context_of(staged)
     modules = modules_for({manifest.questions[check.question] for check in checks})
     left = []
 

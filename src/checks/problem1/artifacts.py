@@ -174,9 +174,8 @@ def _ask(student, rng, context, job, preset, weights):
     symbols = vocabulary(corpus)
     texts = draw_texts(rng, data, corpus, symbols, preset.block_size)
     questions = [question for question, _ in context.pairs(preset, job.split)]
-    alone = getattr(context.cases, "answer_alone", None)
     answer = student.run(
-        alone or answer_with_code,
+        context.answer_alone or answer_with_code,
         weights=str(weights.resolve()),
         variant=job.variant,
         sizes={
@@ -190,7 +189,7 @@ def _ask(student, rng, context, job, preset, weights):
         texts=[list(text) for kept in texts.values() for text in kept],
     )
     code, advice = "your code", ""
-    if alone:
+    if context.answer_alone:
         code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
     _require_fitting(answer, job, preset, weights, code)
     places = [place.strip() for place in answer["places"].texts()]

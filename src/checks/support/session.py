@@ -119,6 +119,12 @@ class Setting:
         """The source of the basic checks' cases."""
         return _fresh(self.staff or self.hidden) if self.staff or self.hidden else Released()
 
+    @property
+    def answer_alone(self):
+        """The staff's probe that asks weights; None where students grade themselves."""
+        staff = self.staff or self.hidden
+        return _staff_module(staff, "problem1.genuine").answer_alone if staff else None
+
     def rounds(self, questions: Iterable[str]) -> Rounds:
         """The rounds that checks of these questions draw from: staff's, or the released ones.
 
@@ -164,7 +170,7 @@ def _staff_module(staff, name):
     Raises:
         UserError: the folder belongs to another copy, or has no such module.
     """
-    path = staff / f"{name}.py"
+    path = staff / f"{name.replace('.', '/')}.py"
     module = (
         importlib.import_module(f"{staff.parent.name}.{staff.name}.{name}")
         if path.is_file()
@@ -291,6 +297,7 @@ def grade_submission(
             manifest.settings.get("accuracy", {}),
             cases,
             rounds,
+            setting.answer_alone,
         )
         started, verdicts = time.monotonic(), set()
         whole = Allowance(setting.seconds, setting.wall)
