@@ -1,16 +1,14 @@
 """Question 1c, hidden: the basic checks' rules with other block sizes and documents.
 
-Each rule in src/checks/problem1/q1c.py states how rarely a correct submission fails it by chance.
+Each rule in src/checks/problem1/q1c_randomness.py states how rarely a correct submission fails it by
+chance.
 """
 
 from autograder import check
-from checks.problem1.q1c import (
-    draw_spans,
-    long_corpus,
+from checks.problem1.q1c import draw_spans, long_corpus, require_epoch, require_short
+from checks.problem1.q1c_randomness import (
     require_ends,
-    require_epoch,
     require_masked,
-    require_short,
     require_start,
     require_truncated,
 )
@@ -20,7 +18,8 @@ from checks.problem1.q1c import (
 def test_distributions(student, rng):
     """Truncated lengths in a small block; masked lengths and starts in a large one."""
     block_size = int(rng.integers(20, 25))
-    require_truncated(student, long_corpus(rng, block_size, 4), block_size, 900)
+    spans = draw_spans(student, long_corpus(rng, block_size, 4), block_size, 900)
+    require_truncated(student, spans.length, block_size)
     block_size = int(rng.integers(112, 145))
     spans = draw_spans(student, long_corpus(rng, block_size, 4), block_size, 850)
     require_masked(student, spans)

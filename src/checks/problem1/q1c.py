@@ -1,15 +1,13 @@
 """Question 1c, basic: span corruption, judged by what is drawn.
 
-Each rule of randomness states how rarely a correct submission fails it. Most checks read only x, so
-that a mistake fails only its own check and the comprehensive one: the epoch, or all distributions
-(hidden).
+Most checks read only x, so that a mistake fails only its own check and the comprehensive one: the
+epoch, or all distributions (hidden).
 """
 
 import numpy as np
 
 from autograder import WrongAnswer, check
 from checks.problem1.q1c_corruption import (
-    Examples,
     draw,
     draw_epoch,
     draw_examples,
@@ -18,6 +16,15 @@ from checks.problem1.q1c_corruption import (
     require_attempt,
     require_rows,
     require_shift,
+)
+from checks.problem1.q1c_randomness import (
+    require_ends,
+    require_free_length,
+    require_masked,
+    require_quarter,
+    require_start,
+    require_truncated,
+    take_apart,
 )
 from checks.problem1.random_texts import MASK, PAD, random_corpus, vocabulary
 
@@ -38,247 +45,6 @@ def long_corpus(rng, block_size: int, documents: int) -> str:
 def draw_spans(student, text: str, block_size: int, times: int) -> np.recarray:
     """Draw every document `times` times; see `take_apart`."""
     return take_apart(draw_examples(student, text, block_size, times))
-
-
-def take_apart(examples: Examples) -> np.recarray:
-    """Find each draw's truncated `length`, the span's `start` in it, and how much is `masked`.
-
-    Raises:
-        WrongAnswer: an example doesn't have two or three MASKs.
-    """
-    x = examples.x
-    count = (x == 1).sum(axis=1)
-    if (odd := (count < 2) | (count > 3)).any():
-        row = int(odd.argmax())
-        raise WrongAnswer(
-            f"x has {count[row]} MASK characters where three are expected:\n"
-            f"  {examples.text(row)}\nUse self.MASK_CHAR, one for the whole span."
-        )
-    first, second, third = np.argsort(x != 1, axis=1, kind="stable")[:, :3].T
-    used = x.shape[1] - (x[:, ::-1] != 0).argmax(axis=1)
-    masked = np.where(count == 3, third, used) - second - 1
-    return np.rec.fromarrays([second - 1 + masked, first, masked], names="length,start,masked")
-
-
-def require_truncated(student, text: str, block_size: int, times: int) -> None:
-    """Check that documents longer than the block are truncated to every length from 4 to the bound,
-    uniformly.
-
-    With 200 draws or more for each of at most 19 lengths, a uniform distribution exceeds the limits
-    once in 10^10 runs, and a rounded real number, which reaches both ends half as often and the
-    others up to 6% more often, once in 10^7.
-
-    Raises:
-        WrongAnswer: says which length is too frequent or too rare.
-    """
-    length = draw_spans(student, text, block_size, times).length
-    longest = int(block_size * 3 / 4)
-    # Other editions' bound is accepted; the longest length shows which of the two was used.
-    bound = longest if length.max() <= longest else int(block_size * 7 / 8)
-    counts = np.bincount(length, minlength=bound + 1)
-    expected = len(length) / (bound - 3)
-    cause = ""
-    if not counts[bound] and counts[4:bound].all():
-        cause = (
-            " randint(a, b) includes b only in Python's random, not in NumPy and torch; "
-            "randrange(a, b) and int(uniform(a, b)) never give b."
-        )
-    for n, count in enumerate(counts.tolist()):
-        usual = expected * (4 <= n <= bound)
-        if not 0.25 * usual <= count <= 1.5 * usual:
-            raise WrongAnswer(
-                f"With block_size = {block_size}, {count} of {len(length)} draws were truncated to "
-                f"{n} characters; about {usual:.0f} are expected, since every length from 4 to "
-                f"int(block_size * 3/4) = {longest} should be equally likely, and no other "
-                f"possible.{cause}"
-            )
-    if bound != longest:
-        student.hint(
-            f"Truncated lengths go up to {bound} = int(block_size * 7/8), with block_size = "
-            f"{block_size}: accepted, but the handout asks for int(block_size * 3/4)."
-        )
-    if counts[[4, -1]].max() < 0.75 * expected:
-        student.hint(
-            "The shortest and the longest truncated length occur half as often as the others: "
-            "accepted, but the handout asks for all equally likely. Draw an integer instead of "
-            "rounding a real number."
-        )
-
-
-def require_masked(student, spans: np.recarray) -> None:
-    """Check that the masked length is random, a quarter of the truncated length on average, and
-    rarely 0.
-
-    In 3000 draws, real numbers up to half the length, rounded down, give 7% empty spans, with a
-    standard deviation of 0.5 points: the limit of 10% is 6 of them away.
-
-    Raises:
-        WrongAnswer: states the actual distribution.
-    """
-    empty = (spans.masked == 0).mean()
-    if empty >= 0.1:
-        raise WrongAnswer(f"{empty:.0%} of the examples mask nothing. Mask at least one character.")
-    if empty > 0:
-        student.hint(
-            f"{empty:.1%} of the examples mask nothing, and so teach nothing: accepted, but the "
-            "handout asks for at least one character."
-        )
-    longest = int(spans.length.max())
-    for low in range(12, longest + 1, 12):
-        require_free_length(spans, low, low + 11)
-    third = (longest - 11) // 3
-    require_quarter(spans, 4, longest)
-    for low in (12, 12 + third, 12 + 2 * third):
-        require_quarter(spans, low, low + third)
-
-
-def require_free_length(spans: np.recarray, low: int, high: int) -> None:
-    """Check that the masked length is not a function of the truncated length, for texts of low to
-    high characters.
-
-    The measure is the share of the most frequent masked length at one truncated length. Rounded
-    normal numbers, with a standard deviation of a sixteenth of the text, are the least random
-    lengths accepted: in texts of 8 to 11 characters their share is 0.56, in 640 draws with a
-    standard deviation of 0.019, 5 of them below the limit; in longer texts it is 0.39. A function
-    of the length with random rounding has 0.75.
-
-    Raises:
-        WrongAnswer: it is a function, or nearly one.
-    """
-    most, draws = 0, 0
-    for length in range(low, high + 1):
-        masked = spans.masked[spans.length == length]
-        if len(masked) >= 20:
-            most, draws = most + np.bincount(masked).max(), draws + len(masked)
-    if most > 0.66 * draws:
-        raise WrongAnswer(
-            f"For texts of {low} to {high} characters, the length of the masked content is a "
-            "function of the truncated length, or nearly one. It should be random, with a quarter "
-            "of the truncated length as its mean."
-        )
-
-
-def require_quarter(spans: np.recarray, low: int, high: int) -> tuple[float, float]:
-    """Check that a quarter is masked on average, in texts of low to high characters. Returns how
-    many characters more are masked on average, and its standard error.
-
-    Rounding takes or gives half a character at most, over lengths of all remainders modulo 4, so
-    the limit is over 6 standard errors away: all limits together are exceeded once in 10^8 runs.
-
-    Raises:
-        WrongAnswer: the share is different.
-    """
-    here = spans[(spans.length >= low) & (spans.length <= high)]
-    if len(here) < 100:  # too few of these lengths: another check reports it
-        return 0.0, 0.0
-    more = here.masked - here.length / 4
-    mean, error = more.mean(), more.std() / len(more) ** 0.5
-    if abs(mean) > 0.55 + 6 * error:
-        raise WrongAnswer(
-            f"Of texts of {low} to {high} characters ({here.length.mean():.1f} on average), "
-            f"{here.masked.mean():.1f} are masked on average. It should be a quarter of the "
-            f"truncated length, {here.length.mean() / 4:.1f}."
-        )
-    return mean, error
-
-
-def starts(spans: np.recarray) -> tuple[np.recarray, np.ndarray]:
-    """Return the spans of texts of 8 characters or more, and the last start at which each fits.
-
-    Raises:
-        WrongAnswer: hardly any span has between one character and half of the text.
-    """
-    chosen = spans[(spans.length >= 8) & (spans.masked >= 1) & (spans.masked <= spans.length / 2)]
-    if len(chosen) < len(spans) / 3:
-        raise WrongAnswer(
-            "In texts of 8 characters or more, hardly any example masks between one character and "
-            "half of the text."
-        )
-    return chosen, chosen.length - chosen.masked
-
-
-def require_start(spans: np.recarray) -> None:
-    """Check that the span can start anywhere, whatever the lengths. `require_ends` checks the first
-    and last start.
-
-    In 2500 draws, rounded real numbers put between 0.17 and 0.23 into each fifth of the places,
-    with a standard deviation of 0.008, 9 of them from the limits. Those between first and last have
-    a mean 5 standard errors from its limits, which are exceeded once in 1.7 million runs. Of over
-    1400 pairs of draws with equal lengths, a tenth start at the same place. A correlation of
-    independent numbers is 15 standard deviations from its limit. Some number before or after the
-    span that is expected 50 times or more comes a quarter as often once in 10^9 runs.
-
-    Raises:
-        WrongAnswer: states where spans start.
-    """
-    chosen, room = starts(spans)
-    place = (chosen.start + 0.5) / (room + 1)
-    fifths = np.histogram(place, bins=5, range=(0, 1))[0] / len(place)
-    inner = (chosen.start / room)[(chosen.start > 0) & (chosen.start < room)]
-    off = abs(inner.mean() - 0.5) if len(inner) else 0
-    if fifths.min() < 0.1 or fifths.max() > 0.3 or off > 5 * inner.std() / len(inner) ** 0.5:
-        raise WrongAnswer(
-            "Spans are not spread evenly over the text. Of their starts, "
-            f"{', '.join(f'{share:.0%}' for share in fifths)} are in the first, second, ... fifth "
-            "of the possible places."
-        )
-    lengths = chosen.length * 1000 + chosen.masked
-    pairs, equal = (
-        (repeats * (repeats - 1)).sum()
-        for values in (lengths, lengths * 1000 + chosen.start)
-        for _, repeats in [np.unique(values, return_counts=True)]
-    )
-    if pairs > 400 and equal > 0.5 * pairs:
-        raise WrongAnswer(
-            "Spans of one length in texts of one length always start at the same place. Where they "
-            "start should be random."
-        )
-    for name, values in (
-        ("the truncated length", chosen.length),
-        ("the length of the span", chosen.masked / chosen.length),
-    ):
-        if np.std(values) > 0 and abs(np.corrcoef(place, values)[0, 1]) > 0.3:
-            raise WrongAnswer(f"Where the span starts depends on {name}. Draw it independently.")
-    for side, sizes in ("before", chosen.start), ("after", room - chosen.start):
-        sums = [(size, 1 / (room[room > size] + 1)) for size in range(1, room.max())]
-        rare = [
-            str(size)
-            for size, shares in sums
-            if shares.sum() >= 50 and (sizes[room > size] == size).sum() < shares.sum() / 4
-        ]
-        if rare:
-            raise WrongAnswer(
-                f"Of {len(room)} examples, hardly any or none has {', '.join(rare[:8])} characters "
-                f"{side} the span. Every start at which the span fits should be equally likely."
-            )
-
-
-def require_ends(student, spans: np.recarray) -> None:
-    """Check that the span reaches the first and the last character of the truncated document.
-
-    In 2500 draws each end is expected at least 130 times, with a standard deviation of 11: one is
-    reached 1.5 times as often once in 10^7 runs. A rounded real number reaches it half as often,
-    and a fifth as often once in 10^9 runs.
-
-    Raises:
-        WrongAnswer: says which end is too rare or too frequent.
-    """
-    chosen, room = starts(spans)
-    expected = (1 / (room + 1)).sum()
-    counts = {"first": (chosen.start == 0).sum(), "last": (chosen.start == room).sum()}
-    for name, count in counts.items():
-        if not expected / 5 <= count <= 1.5 * expected:
-            raise WrongAnswer(
-                f"The {name} character of the truncated document is masked {count} times in "
-                f"{len(room)} draws; about {expected:.0f} are expected. Every start from 0 to "
-                "length - masked_length should be equally likely, both included."
-            )
-    if max(counts.values()) < 0.75 * expected:
-        student.hint(
-            "Spans reach the first and the last character half as often as other places: accepted, "
-            "but the handout asks for all starts equally likely. Draw an integer instead of "
-            "rounding a real number."
-        )
 
 
 def require_short(student, rng, block_size: int) -> None:
@@ -444,7 +210,7 @@ def test_truncated_length(student, rng):
     """Documents longer than the block are truncated to all lengths from 4 to three quarters of
     it: 19.5, to be rounded down.
     """
-    require_truncated(student, long_corpus(rng, 26, 4), 26, 950)
+    require_truncated(student, draw_spans(student, long_corpus(rng, 26, 4), 26, 950).length, 26)
 
 
 @check("1c-9-basic")
