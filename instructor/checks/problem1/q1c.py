@@ -1,7 +1,7 @@
 """Question 1c, hidden: the basic checks' rules with other block sizes and documents.
 
-Each rule in src/checks/problem1/q1c_randomness.py states how rarely a correct submission fails it by
-chance.
+Each rule in src/checks/problem1/q1c_randomness.py states how rarely a correct submission fails
+it by chance.
 """
 
 from autograder import check
