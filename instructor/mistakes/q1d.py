@@ -174,6 +174,8 @@ MISTAKES = [
          "The default learning rate of finetune was changed to that of pretrain.",
          (Edit("helper.py", "finetune_lr: float = 6e-4", "finetune_lr: float = 6e-3"),),
          ("1d-1-basic",)),
+    slip("finetune-other-decay", "The weight decay is turned off, which nobody asked for.",
+         (finetune(weight_decay="0.0"),), ("1d-1-basic",)),
     # finetune: its arguments
     slip("finetune-rate-fixed",
          "The learning rate is written down as 6e-4 instead of the one passed in.",

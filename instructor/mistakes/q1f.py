@@ -138,6 +138,8 @@ MISTAKES = [
          "The default learning rate of pretrain was changed to that of finetune.",
          (Edit("helper.py", "pretrain_lr: float = 6e-3", "pretrain_lr: float = 6e-4"),),
          ("1f-0-basic",)),
+    slip("pretrain-other-clipping", "Gradients are hardly clipped, which nobody asked for.",
+         (pretrain(grad_norm_clip="100.0"),), ("1f-0-basic",)),
     # pretrain: its arguments
     slip("pretrain-rate-fixed",
          "The learning rate is written down as 6e-3 instead of the one passed in.",

@@ -159,6 +159,10 @@ GENERALITY = [
          "A view over batch and heads fails where x is not contiguous, as in the model.",
          rotate(x="x.view(-1, T, x.size(-1))",
                 out="torch.stack((even, odd), dim=-1).reshape(x.shape)"), FORMATS),
+    slip("rotate-remembered-table",
+         "Cosines and sines are remembered by the length of the sequence, and the table passed in "
+         "is ignored.",
+         rotate(cut="apply_rotary_emb.__dict__.setdefault(str(T), rope_cache[:T])"), FORMATS),
     slip("rotate-in-place", "x itself is overwritten.",
          (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
                          "a, b = x[..., 0::2].clone(), x[..., 1::2].clone()\n"
@@ -231,6 +235,10 @@ WHAT_IS_ROTATED = [
     misconception("attend-values-too", "The values are rotated, too.",
           attend("q, k, v = (apply_rotary_emb(part, rope_cache) for part in (q, k, v.float()))"),
           ATTENDING),
+    misconception("rotate-in-evaluation-only",
+          "Queries and keys are rotated in evaluation and not in training.",
+          attend("if not self.training:\n    q, k = apply_rotary_emb(q, rope_cache), "
+                 "apply_rotary_emb(k, rope_cache)"), MODELS),
     slip("attend-queries-twice", "The rotated queries stand in for the keys.",
          attend("q = apply_rotary_emb(q, rope_cache)\nk = apply_rotary_emb(q, rope_cache)"),
          ATTENDING),
@@ -316,6 +324,14 @@ SWITCHED_ON = [
          "A new config takes over the vocabulary and the block size alone.",
          initialize("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size, rope=True))"),
          MODELS),
+    slip("rope-set-on-the-class",
+         "RoPE is switched on in the class GPTConfig, so that every model made later has it.",
+         initialize("GPTConfig.rope = True\nmodel = GPT(mconf)"), MODELS),
+    slip("rope-model-without-dropout-rates",
+         "The config is made anew with the sizes alone; the dropout rates are lost.",
+         initialize("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size, rope=True, "
+                    "n_layer=mconf.n_layer,\n                      n_head=mconf.n_head, "
+                    "n_embd=mconf.n_embd))"), MODELS),
     misconception("rope-model-one-head", "The model has a single head.",
           initialize("conf = copy.copy(mconf)\nconf.rope, conf.n_head = True, 1\n"
                      "model = GPT(conf)"), MODELS),
