@@ -10,6 +10,7 @@ ITOS = "self.itos = {i: ch for i, ch in enumerate(chars)}"
 # neighbor goes with it.
 LEN = "self.block_size = block_size\n\n    def __len__(self) -> int:\n        return len(self.data)"
 GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Return one document'
+VOCAB_SIZE = "self.vocab_size = len(chars)"
 TAKE = "document = self.data[idx]"
 LENGTH = ("random.randint(\n            min(4, len(document)), min(len(document), "
           "int(self.block_size * 3 / 4))\n        )")
@@ -63,28 +64,29 @@ LENGTHS = [
          edit((BOUND, "round(self.block_size * 3 / 4)")), ("1c-8-basic",)),
     slip("length-from-5", "'No less than 4' is read as more than 4.",
          edit((LENGTH, f"min(len(document), random.randint(5, {BOUND}))")), TRUNCATED),
-    slip("length-slice-one-long",
-         "One is added to the end of the slice as if the slice left out its last character.",
-         edit((TRUNCATE, "document = document[:length + 1]\n        length = len(document)")),
-         TRUNCATED),
+    misconception("length-bound-block", "The document may fill the whole block less the MASKs.",
+         edit((BOUND, "self.block_size - 2")), TRUNCATED),
     slip("length-bound-fixed-96", "Three quarters of 128 are written out, whatever the block size.",
          edit((BOUND, "96")), TRUNCATED),
     misconception("length-clipped-at-bound",
-                  "Lengths are drawn up to the block size and clipped, so they pile up at the bound.",
-                  edit((LENGTH, f"min(len(document), {BOUND}, random.randint(4, self.block_size))")),
-                  TRUNCATED),
+         "Lengths are drawn up to the block size and clipped, so they pile up at the bound.",
+         edit((LENGTH, f"min(len(document), {BOUND}, random.randint(4, self.block_size))")),
+         TRUNCATED),
     misconception("length-multiples-of-4",
-                  "Only multiples of 4 are drawn, so that a quarter is a whole number.",
-                  edit((LENGTH, f"min(len(document), 4 * random.randint(1, {BOUND} // 4))")),
-                  TRUNCATED),
+         "Only multiples of 4 are drawn, so that a quarter is a whole number.",
+         edit((LENGTH, f"min(len(document), 4 * random.randint(1, {BOUND} // 4))")), TRUNCATED),
+    misconception("length-once-for-all", "The length is drawn in __init__, once for all documents.",
+         edit((VOCAB_SIZE, f"{VOCAB_SIZE}\n        self.length = random.randint(4, "
+                           "int(block_size * 3 / 4))"),
+              (LENGTH, "min(len(document), self.length)")), TRUNCATED),
     slip("length-stored-document-cut",
          "The stored document is cut as well, so that it gets shorter with every epoch.",
          edit((TRUNCATE, "document = self.data[idx] = document[:length]")),
          ("1c-1-basic", "1c-7-hidden")),
     misconception("length-window",
-                  "A window anywhere in the document is taken and not its beginning.",
-                  edit((TRUNCATE, "offset = random.randint(0, len(document) - length)\n"
-                                  "        document = document[offset:offset + length]")), ARRANGED),
+         "A window anywhere in the document is taken and not its beginning.",
+         edit((TRUNCATE, "offset = random.randint(0, len(document) - length)\n"
+                         "        document = document[offset:offset + length]")), ARRANGED),
     edge("length-random-for-long-only",
          "A document that fits is left whole, and only a longer one is truncated at random.",
          edit((LENGTH, f"len(document) if len(document) <= {BOUND} else random.randint(4, {BOUND})")),
@@ -99,35 +101,33 @@ LENGTHS = [
 
 MASKED_LENGTHS = [
     misconception("masked-quarter-coin",
-                  "A quarter is masked every time, and only its rounding is random.",
-                  edit((MASKED, "max(1, int(length / 4 + random.random()))")), SPANS),
+         "A quarter is masked every time, and only its rounding is random.",
+         edit((MASKED, "max(1, int(length / 4 + random.random()))")), SPANS),
     misconception("masked-random-for-long-only",
-                  "The masked length is random in long texts only, else it is a quarter.",
-                  edit((MASKED, f"{MASKED} if length >= 24 else max(1, length // 4)")), SPANS),
+         "The masked length is random in long texts only, else it is a quarter.",
+         edit((MASKED, f"{MASKED} if length >= 24 else max(1, length // 4)")), SPANS),
     misconception("masked-nothing",
-                  "No character is masked: the MASKs stand behind the whole text.",
-                  edit((MASKED, "0")), ARRANGED + SPANS),
+         "No character is masked: the MASKs stand behind the whole text.", edit((MASKED, "0")),
+         ARRANGED + SPANS),
     misconception("masked-often-empty",
-                  "The cube of a random number averages a quarter, but is so small that many spans "
-                  "are empty.",
-                  edit((MASKED, "int(length * random.random() ** 3)")), SPANS),
+         "The cube of a random number averages a quarter, but is so small that many spans are "
+         "empty.", edit((MASKED, "int(length * random.random() ** 3)")), SPANS),
+    misconception("masked-of-average-length",
+         "The masked length is a quarter of the average text and not of this one.",
+         edit((MEAN, "(4 + int(self.block_size * 3 / 4)) // 8"),
+              (MASKED, f"min(length, {MASKED})")), SPANS),
     misconception("masked-clipped-at-end",
-                  "The start is drawn over all of the text, and spans that go beyond its end are "
-                  "cut off.",
-                  edit((START, "random.randrange(length)"),
-                       ("end = start + masked_length", "end = min(length, start + masked_length)")),
-                  SPANS),
+         "The start is drawn over all of the text, and spans that go beyond its end are cut off.",
+         edit((START, "random.randrange(length)"),
+              ("end = start + masked_length", "end = min(length, start + masked_length)")), SPANS),
     misconception("masked-at-most-quarter",
-                  "A quarter is taken as the most that may be masked, not as the mean.",
-                  edit((MASKED, "random.randint(1, max(1, length // 4))")), SPANS),
+         "A quarter is taken as the most that may be masked, not as the mean.",
+         edit((MASKED, "random.randint(1, max(1, length // 4))")), SPANS),
     misconception("masked-fifth",
-                  "The mean is a quarter of what stays, which is a fifth of the text.",
-                  edit((MEAN, MEAN.replace("/ 4", "/ 5"))), SPANS),
-    misconception("masked-quarter-of-document",
-                  "The mean is a quarter of the whole document and not of the truncated one.",
-                  edit((MEAN, "max(1, len(self.data[idx]) // 4)"), (MASKED, f"min(length, {MASKED})")),
-                  SPANS),
-    edge("short-mean-2", "In texts of 5 to 12 characters, 2 are masked on average, whatever the length.",
+         "The mean is a quarter of what stays, which is a fifth of the text.",
+         edit((MEAN, MEAN.replace("/ 4", "/ 5"))), SPANS),
+    edge("short-mean-2",
+         "In texts of 5 to 12 characters, 2 are masked on average, whatever the length.",
          edit((MASKED, f"random.randint(1, 3) if 5 <= length <= 12 else {MASKED}")), SHORT),
     edge("short-narrow-normal",
          "In texts of under 12 characters a rounded normal number hardly ever leaves the mean.",
@@ -142,30 +142,31 @@ MASKED_LENGTHS = [
 
 PLACES = [
     misconception("place-centre", "The span always lies in the middle.",
-                  edit((START, f"({ROOM}) // 2")), STARTS),
-    misconception("place-middle-half", "The start is drawn from the middle half of the places only.",
-                  edit((START, f"random.randint(({ROOM}) // 4, 3 * ({ROOM}) // 4)")), STARTS),
+         edit((START, f"({ROOM}) // 2")), STARTS),
+    misconception("place-middle-half",
+         "The start is drawn from the middle half of the places only.",
+         edit((START, f"random.randint(({ROOM}) // 4, 3 * ({ROOM}) // 4)")), STARTS),
     misconception("place-clipped-to-last",
-                  "The start is drawn over the whole text, and clipped where the span does not fit.",
-                  edit((START, f"min(random.randrange(length), {ROOM})")), STARTS),
+         "The start is drawn over the whole text, and clipped where the span does not fit.",
+         edit((START, f"min(random.randrange(length), {ROOM})")), STARTS),
     misconception("place-modulo",
-                  "The start is drawn over the whole text, modulo the number of possible starts.",
-                  edit((START, f"random.randrange(length) % ({ROOM} + 1)")), STARTS),
+         "The start is drawn over the whole text, modulo the number of possible starts.",
+         edit((START, f"random.randrange(length) % ({ROOM} + 1)")), STARTS),
     misconception("place-every-second", "The span starts at every second character only.",
-                  edit((START, f"2 * random.randint(0, ({ROOM}) // 2)")), STARTS),
+         edit((START, f"2 * random.randint(0, ({ROOM}) // 2)")), STARTS),
     misconception("place-at-words", "The span starts where a word starts.",
-                  edit((START, f"random.choice([i for i in range({ROOM} + 1) if i == 0 or "
-                               "document[i - 1] == ' '])")), STARTS),
+         edit((START, f"random.choice([i for i in range({ROOM} + 1) if i == 0 or "
+                      "document[i - 1] == ' '])")), STARTS),
     misconception("place-tied-to-masked",
-                  "One random number decides both how long the span is and where it starts.",
-                  edit((MASKED, "1 + int((share := random.random()) * (2 * mean - 1))"),
-                       (START, f"int(share * ({ROOM} + 1))")), STARTS),
+         "One random number decides both how long the span is and where it starts.",
+         edit((MASKED, "1 + int((share := random.random()) * (2 * mean - 1))"),
+              (START, f"int(share * ({ROOM} + 1))")), STARTS),
     misconception("place-function-of-both",
-                  "The start is computed from the two lengths, and only looks random.",
-                  edit((START, f"(length * 7) % ({ROOM} + 1)")), STARTS),
+         "The start is computed from the two lengths, and only looks random.",
+         edit((START, f"(length * 7) % ({ROOM} + 1)")), STARTS),
     misconception("place-suffix-lost",
-                  "The suffix is left out, so that what is masked always ends the text.",
-                  edit((TEXT, TEXT.replace("suffix + ", ""))), STARTS),
+         "The suffix is left out, so that what is masked always ends the text.",
+         edit((TEXT, TEXT.replace("suffix + ", ""))), STARTS),
     edge("place-never-first",
          "The prefix is never empty, so that the first character is never masked.",
          edit((START, f"random.randint(min(1, {ROOM}), {ROOM})")), ENDS),
@@ -176,22 +177,22 @@ PLACES = [
 
 LAYOUTS = [
     misconception("layout-prefix-suffix-swapped", "The suffix stands before the prefix.",
-                  edit((TEXT, "suffix + self.MASK_CHAR + prefix + self.MASK_CHAR + masked_content + "
-                              "self.MASK_CHAR")), ARRANGED),
-    misconception("layout-masked-left-in-place",
-                  "The MASK is put before the masked content, which stays where it was.",
-                  edit((TEXT, TEXT.replace("+ suffix", "+ masked_content + suffix"))), ARRANGED),
+         edit((TEXT, "suffix + self.MASK_CHAR + prefix + self.MASK_CHAR + masked_content + "
+                     "self.MASK_CHAR")), ARRANGED),
+    misconception("layout-no-second-mask",
+         "No MASK stands between the suffix and the masked content.",
+         edit((TEXT, TEXT.replace("suffix + self.MASK_CHAR", "suffix"))), ARRANGED),
     slip("layout-no-second-mask-without-suffix",
          "The second MASK is left out where the suffix is empty.",
          edit((TEXT, "prefix + self.MASK_CHAR + (suffix + self.MASK_CHAR if suffix else '') "
                      "+ masked_content + self.MASK_CHAR")), ARRANGED),
     misconception("layout-masks-scattered",
-                  "Single characters are masked with a probability of a quarter each, and not a span.",
-                  edit((SPLIT, "hidden = [random.random() < 0.25 for _ in document]\n"
-                               "        masked_content = ''.join(ch for ch, hide in zip(document, "
-                               "hidden) if hide)\n        prefix = ''.join(self.MASK_CHAR if hide "
-                               "else ch for ch, hide in zip(document, hidden))"),
-                       (TEXT, "prefix + self.MASK_CHAR + masked_content + self.MASK_CHAR")), ARRANGED),
+         "Single characters are masked with a probability of a quarter each, and not a span.",
+         edit((SPLIT, "hidden = [random.random() < 0.25 for _ in document]\n"
+                      "        masked_content = ''.join(ch for ch, hide in zip(document, "
+                      "hidden) if hide)\n        prefix = ''.join(self.MASK_CHAR if hide "
+                      "else ch for ch, hide in zip(document, hidden))"),
+              (TEXT, "prefix + self.MASK_CHAR + masked_content + self.MASK_CHAR")), ARRANGED),
     slip("layout-question-marks-for-mask",
          "Two question marks are written where one character that looks so should stand.",
          edit((TEXT, TEXT.replace("self.MASK_CHAR", "'??'"))), ARRANGED),
@@ -199,60 +200,59 @@ LAYOUTS = [
          edit((TEXT, TEXT.replace("content + self.MASK_CHAR",
                                   "content + random.choice(['', self.MASK_CHAR])"))), ARRANGED),
     misconception("layout-pads-in-front", "The PADs stand before the text.",
-                  edit((PADS, "text = self.PAD_CHAR * (self.block_size + 1 - len(text)) + text\n"
-                              "        ids = ")), ARRANGED),
+         edit((PADS, "text = self.PAD_CHAR * (self.block_size + 1 - len(text)) + text\n"
+                     "        ids = ")), ARRANGED),
+    slip("layout-pads-are-newlines", "The rest of the block is filled with newlines.",
+         edit((PADS, PADS.replace("self.PAD_CHAR", "'\\n'"))), ARRANGED),
     misconception("layout-cut-at-the-end",
-                  "The document is rearranged as a whole, and then cut to the length with its MASKs.",
-                  edit((f"        {TRUNCATE}\n", "        whole, length = length, len(document)\n"),
-                       (TEXT, f"({TEXT})[:whole]")), ARRANGED),
+         "The document is rearranged as a whole, and then cut to the length with its MASKs.",
+         edit((f"        {TRUNCATE}\n", "        whole, length = length, len(document)\n"),
+              (TEXT, f"({TEXT})[:whole]")), ARRANGED),
 ]
 
 SHIFTS = [
     misconception("y-not-shifted",
-                  "y is the same as x, so the model learns to repeat what it has just read.",
-                  edit((XY, "x, y = ids[:-1], ids[:-1]")), SHIFTED),
-    slip("y-and-x-swapped", "x and y are swapped.", edit((XY, "y, x = ids[:-1], ids[1:]")), SHIFTED),
+         "y is the same as x, so the model learns to repeat what it has just read.",
+         edit((XY, "x, y = ids[:-1], ids[:-1]")), SHIFTED),
+    slip("y-and-x-swapped", "x and y are swapped.", edit((XY, "y, x = ids[:-1], ids[1:]")),
+         SHIFTED),
     slip("y-rolled", "y is x rolled by one: its last target is the first character of the text.",
          edit((XY, "x = ids[:-1]\n        y = torch.roll(x, -1)")), SHIFTED),
     misconception("y-pad-under-prefix",
-                  "The targets under the prefix are PAD, as NameDataset does it under the question.",
-                  edit((XY, f"{XY.replace('ids[1:]', 'ids[1:].clone()')}\n        y[:start] = 0")),
-                  SHIFTED),
+         "The targets under the prefix are PAD, as NameDataset does it under the question.",
+         edit((XY, f"{XY.replace('ids[1:]', 'ids[1:].clone()')}\n        y[:start] = 0")), SHIFTED),
     misconception("y-ignore-index",
-                  "The targets of PADs are -100, which torch ignores by default but this model does "
-                  "not.", edit((XY, f"{XY}\n        y = y.masked_fill(y == 0, -100)")), SHIFTED),
+         "The targets of PADs are -100, which torch ignores by default but this model does not.",
+         edit((XY, f"{XY}\n        y = y.masked_fill(y == 0, -100)")), SHIFTED),
     misconception("y-of-another-draw",
-                  "x and y are drawn separately, so they belong to two different corruptions.",
-                  edit((GETITEM, "def __getitem__(self, idx):\n"
-                                 "        return self.corrupt(idx)[0], self.corrupt(idx)[1]\n\n    "
-                                 + GETITEM.replace("__getitem__", "corrupt"))), SHIFTED),
+         "x and y are drawn separately, so they belong to two different corruptions.",
+         edit((GETITEM, "def __getitem__(self, idx):\n"
+                        "        return self.corrupt(idx)[0], self.corrupt(idx)[1]\n\n    "
+                        + GETITEM.replace("__getitem__", "corrupt"))), SHIFTED),
 ]
 
 TYPES = [
     slip("type-int32", "The tokens are int32, which an embedding takes but the loss does not.",
          edit((IDS, IDS.replace("torch.long", "torch.int32"))), SHAPE),
-    slip("type-list", "x and y are lists of tokens.",
-         edit((IDS, "[self.stoi[ch] for ch in text]")), SHAPE),
+    slip("type-list", "x and y are lists of tokens.", edit((IDS, "[self.stoi[ch] for ch in text]")),
+         SHAPE),
     misconception("type-code-points", "ord gives the tokens and not the dataset's vocabulary.",
-                  edit((IDS, "torch.tensor([ord(ch) for ch in text])")), ARRANGED),
+         edit((IDS, "torch.tensor([ord(ch) for ch in text])")), ARRANGED),
     slip("type-stacked",
          "x and y are the rows of one tensor, which a DataLoader's batches do not keep apart.",
          edit((END, END.replace("x, y", "torch.stack((x, y))"))), EPOCH),
     misconception("type-no-pads",
-                  "The PADs are left out, so that every example has its own length.",
-                  edit((PADS, "ids = ")), SHAPE),
+         "The PADs are left out, so that every example has its own length.", edit((PADS, "ids = ")),
+         SHAPE),
     slip("type-fixed-129", "The length of 129 is written out, whatever the block size.",
          edit((PADS, PADS.replace("self.block_size + 1", "129"))), SHAPE),
 ]
 
 REPEATS = [
     misconception("repeat-cache",
-                  "An example is drawn once and kept, so that every epoch shows the same corruption.",
-                  edit(("import argparse\n", "import argparse\nimport functools\n"),
-                       (GETITEM, f"@functools.lru_cache(maxsize=None)\n    {GETITEM}")), SPANS),
-    misconception("repeat-seed-index",
-                  "random is seeded with the index: a document is always corrupted in the same way.",
-                  edit((TAKE, f"random.seed(idx)\n        {TAKE}")), SPANS),
+         "An example is drawn once and kept, so that every epoch shows the same corruption.",
+         edit(("import argparse\n", "import argparse\nimport functools\n"),
+              (GETITEM, f"@functools.lru_cache(maxsize=None)\n    {GETITEM}")), SPANS),
     slip("repeat-private-generator",
          "A generator of one's own gets a fixed seed, so that every run draws the same.",
          edit((TAKE, "if not hasattr(self, 'dice'):\n            self.dice = random.Random(224)\n"
@@ -274,8 +274,13 @@ DOCUMENTS_AND_VOCABULARY = [
     edge("empty-lines-crash", "Empty lines become documents, and there is nothing in them to mask.",
          edit((DOCUMENTS, 'self.data = data.split("\\n")')), SHORT),
     misconception("long-refused", "A document that is longer than the block is an error.",
-                  edit((TAKE, f"{TAKE}\n        assert len(document) <= self.block_size, 'document "
-                              "too long'")), ("1c-0-basic", "1c-8-basic")),
+         edit((TAKE, f"{TAKE}\n        assert len(document) <= self.block_size, 'document "
+                     "too long'")), ("1c-0-basic", "1c-8-basic")),
+    misconception("long-in-pieces",
+         "A document that is longer than the block becomes several documents.",
+         edit((DOCUMENTS, f"{DOCUMENTS}\n        self.data = [document[i:i + block_size] for "
+                          "document in self.data for i in range(0, len(document), block_size)]")),
+         ("1c-1-basic", "1c-8-basic")),
     slip("vocabulary-unsorted",
          "The characters come in the order of a set, which differs from run to run.",
          edit((CHARS, CHARS.replace("sorted", "list"))), EPOCH),
@@ -284,6 +289,8 @@ DOCUMENTS_AND_VOCABULARY = [
                                     "self.MASK_CHAR, self.PAD_CHAR"))), EPOCH),
     slip("vocabulary-no-newline", "The newline is left out of the vocabulary.",
          edit((CHARS, CHARS.replace("set(data)", "set(data) - {chr(10)}"))), EPOCH),
+    slip("vocabulary-size-without-specials", "PAD and MASK are not counted in vocab_size.",
+         edit((VOCAB_SIZE, f"{VOCAB_SIZE} - 2")), EPOCH),
     slip("vocabulary-itos-without-specials",
          "itos leaves out PAD and MASK, and so is two off from stoi.",
          edit((ITOS, "self.itos = dict(enumerate(chars[2:]))")), EPOCH),
@@ -299,11 +306,11 @@ DOCUMENTS_AND_VOCABULARY = [
     slip("worker-refused", "Examples may be drawn in the main process only.",
          edit((TAKE, f"assert torch.utils.data.get_worker_info() is None\n        {TAKE}")), EPOCH),
     misconception("worker-shares-the-documents",
-                  "A worker picks its own share of the documents, which the DataLoader does for it.",
-                  edit((TAKE, "worker = torch.utils.data.get_worker_info()\n"
-                              "        share = self.data if worker is None else "
-                              "self.data[worker.id::worker.num_workers]\n        document = share[idx]")),
-                  EPOCH),
+         "A worker picks its own share of the documents, which the DataLoader does for it.",
+         edit((TAKE, "worker = torch.utils.data.get_worker_info()\n"
+                     "        share = self.data if worker is None else "
+                     "self.data[worker.id::worker.num_workers]\n        document = share[idx]")),
+         EPOCH),
 ]
 
 MISTAKES = (NOTHING + LENGTHS + MASKED_LENGTHS + PLACES + LAYOUTS + SHIFTS + TYPES + REPEATS

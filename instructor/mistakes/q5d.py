@@ -38,19 +38,17 @@ def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
 
 HEADS = [
     misconception("heads-split-by-view",
-          "Heads are made by a view to (B, n_head, T, head_dim), which "
-                                 "mixes them with the sequence.",
-          heads(split="part.reshape(B, self.n_head, T, d)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
-    slip("heads-joined-by-view", "The transpose back is forgotten before the heads are joined.",
-         heads(join="y.reshape(B, T, C)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
+         "Heads are made by a view to (B, n_head, T, head_dim), which mixes them with the "
+         "sequence.", heads(split="part.reshape(B, self.n_head, T, d)"),
+         (OUTPUT, MASK, WEIGHTS, SIZES)),
     misconception("heads-each-own-qkv",
-          "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
-          heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
-                split="part.transpose(1, 2)"), (OUTPUT, WEIGHTS, SIZES)),
+         "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
+         heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
+               split="part.transpose(1, 2)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-scale-n-embd", "Scores are divided by the root of n_embd.",
-          heads(scale="math.sqrt(C)"), (OUTPUT, WEIGHTS, SIZES)),
+         heads(scale="math.sqrt(C)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-no-scale", "Scores are not scaled.", heads(scale="1.0"),
-          (OUTPUT, WEIGHTS, SIZES)),
+         (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-across-the-batch",
           "The first axis is taken for the sequence, as with batch_first=False.",
           (Fill("MultiHeadAttention.forward", """L, N, C = x.shape
@@ -74,10 +72,10 @@ weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 
 PADDING = [
     misconception("padding-inverted", "The mask is taken for True: may attend.",
-          heads(padding="~key_padding_mask[:, None, None, :]"), (MASK, WEIGHTS, LOGITS)),
+         heads(padding="~key_padding_mask[:, None, None, :]"), (MASK, WEIGHTS, LOGITS)),
     misconception("padding-after-softmax",
-          "The mask is applied to the weights, which no longer add up to 1.",
-          heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
+         "The mask is applied to the weights, which no longer add up to 1.",
+         heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
     edge("padding-minus-10000",
          "The scores of padding are set to -10000, which other scores may be below.",
          heads(hidden="scores.masked_fill(hidden, -10000.0)"), (EMPTY, RARE)),
@@ -87,8 +85,8 @@ PADDING = [
                        "[:, None, None, :]"), (MASK, WEIGHTS, SIZES, LOGITS)),
     edge("padding-empty-nan", "A row of nothing but padding gives NaN.", heads(empty="weights"),
          (EMPTY, RARE, RARE_ROWS)),
-    edge("padding-empty-gradient", "-inf is added to the scores, and NaN repaired after the "
-                                   "softmax: the gradient stays NaN.",
+    edge("padding-empty-gradient",
+         "-inf is added to the scores, and NaN repaired after the softmax: the gradient stays NaN.",
          heads(hidden="scores + torch.zeros_like(scores).masked_fill(hidden, float('-inf'))",
                empty="torch.nan_to_num(weights)"), (EMPTY, RARE)),
     edge("padding-empty-output-zero",
@@ -100,20 +98,25 @@ PADDING = [
 
 WEIGHTS_AND_DROPOUT = [
     misconception("weights-averaged", "The weights are averaged over the heads, PyTorch's default.",
-          heads(last="weights = weights.mean(dim=1)"), (WEIGHTS, LAYER)),
+         heads(last="weights = weights.mean(dim=1)"), (WEIGHTS, LAYER)),
     slip("weights-transposed", "The weights that are returned have queries and keys exchanged.",
          heads(last="weights = weights.transpose(2, 3)"), (WEIGHTS,)),
     slip("weights-after-dropout", "The weights that are returned are those after dropout.",
          heads(empty="weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
                attended="(weights := self.dropout(weights)) @ v"), (REST, DROPOUT)),
     misconception("weights-detached",
-          "The weights are detached, to save memory, before they are used.",
-          heads(attended="self.dropout(weights.detach()) @ v"), (SMALL, SIZES, WHOLE)),
+         "The weights are detached, to save memory, before they are used.",
+         heads(attended="self.dropout(weights.detach()) @ v"), (SMALL, SIZES, WHOLE)),
+    slip("dropout-forgotten", "There is no dropout.", heads(attended="weights @ v"),
+         (REST, DROPOUT)),
     misconception("dropout-on-output", "Dropout acts on the output.",
-          heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
-          (REST, DROPOUT, LAYER)),
+         heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
+         (REST, DROPOUT, LAYER)),
     slip("dropout-same-for-all-heads", "One dropout mask is drawn, and used for all heads.",
          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :1]))) @ v"),
+         (REST, DROPOUT)),
+    misconception("dropout-keep-rate", "The rate of dropout is taken for the rate that is kept.",
+         (init(more="self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)"),),
          (REST, DROPOUT)),
     edge("init-one-number", "The error for sizes that do not fit does not have both numbers.",
          (init(check="if n_embd % n_head:\n    raise ValueError(f'n_embd must be a multiple of "
@@ -131,10 +134,10 @@ WEIGHTS_AND_DROPOUT = [
 # Nothing of the question: such a forward earns nothing, not even for the constructor.
 NOTHING = [
     misconception("heads-nothing-identity", "The forward returns x.",
-          (Fill("MultiHeadAttention.forward",
-                "weights = x.new_full((len(x), self.n_head, x.shape[1], x.shape[1]), "
-                "1 / x.shape[1])\ny = x + 0 * self.proj(x)"),),
-          (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE)),
+         (Fill("MultiHeadAttention.forward",
+               "weights = x.new_full((len(x), self.n_head, x.shape[1], x.shape[1]), "
+               "1 / x.shape[1])\ny = x + 0 * self.proj(x)"),),
+         (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE)),
 ]
 
 MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT, *NOTHING]

@@ -14,10 +14,10 @@ def bag(counted: str = "(idx != PAD)", vectors: str = "self.weight(idx) * counte
 
 
 BAGS = [
-    misconception("bag-counts-pad",
-          "PAD is a word like any other.", bag(counted="torch.ones_like(idx)"), (BAG, ALL)),
+    misconception("bag-counts-pad", "PAD is a word like any other.",
+         bag(counted="torch.ones_like(idx)"), (BAG, ALL)),
     misconception("bag-adds-pad", "The weights of PAD are added, while the divisor is right.",
-          bag(vectors="self.weight(idx)"), (BAG, ALL)),
+         bag(vectors="self.weight(idx)"), (BAG, ALL)),
     edge("bag-nan", "A row of nothing but PAD is divided by 0.",
          bag(number="counted.sum(dim=1, keepdim=True)"), (ODD, ODD_AGAIN)),
     edge("bag-pad-at-the-end",
@@ -36,7 +36,7 @@ def fit(seed: str = "torch.manual_seed(seed)",
         order: str = "torch.randperm(len(x), generator=generator)",
         zero: str = "optimizer.zero_grad()",
         add: str = "loss.item() * len(batch)",
-        mean: str = "total / len(x)") -> tuple[Fill]:
+        mean: str = "total / len(x)", end: str = "model.eval()") -> tuple[Fill]:
     """A right body of train_classifier with some of its expressions replaced."""
     return (Fill("train_classifier", f"""
 {seed}
@@ -53,32 +53,33 @@ for epoch in range(epochs):
         optimizer.step()
         total += {add}
     losses.append({mean})
-model.eval()
+{end}
 """),)
 
 
 TRAINING = [
     misconception("fit-one-order", "The order is drawn once, and all epochs have it.",
-          fit(order="torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))"),
-          (TRAIN, ALL)),
+         fit(order="torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))"),
+         (TRAIN, ALL)),
     misconception("fit-with-replacement",
-          "Sentences are drawn with replacement, so that some are left out "
-                                  "and others come twice.",
-          fit(order="torch.randint(len(x), (len(x),), generator=generator)"), (TRAIN, ALL)),
+         "Sentences are drawn with replacement, so that some are left out and others come twice.",
+         fit(order="torch.randint(len(x), (len(x),), generator=generator)"), (TRAIN, ALL)),
     slip("fit-drops-last", "The sentences that do not fill a batch are left out.",
          fit(order="torch.randperm(len(x), generator=generator)[:max(1, len(x) // batch_size) * "
                    "batch_size]"), (TRAIN, ALL)),
-    misconception("fit-without-zero",
-          "Gradients are not set to zero between batches.", fit(zero="pass"), (TRAIN, ALL)),
+    misconception("fit-without-zero", "Gradients are not set to zero between batches.",
+         fit(zero="pass"), (TRAIN, ALL)),
     misconception("fit-mean-of-batches",
-          "The loss of an epoch is the mean over its batches, in which a "
-                                 "small last one counts too much.",
-          fit(add="loss.item()", mean="total / math.ceil(len(x) / batch_size)"), (TRAIN, ALL)),
+         "The loss of an epoch is the mean over its batches, in which a small last one counts too "
+         "much.", fit(add="loss.item()", mean="total / math.ceil(len(x) / batch_size)"),
+         (TRAIN, ALL)),
     misconception("fit-measures-afterwards",
-          "The loss of an epoch is measured anew when it is over, without dropout.",
-          fit(each="model.train()",
-              mean="torch.no_grad()(lambda: F.cross_entropy(model.eval()(x), y).item())()"),
-          (TRAIN, ALL)),
+         "The loss of an epoch is measured anew when it is over, without dropout.",
+         fit(each="model.train()",
+             mean="torch.no_grad()(lambda: F.cross_entropy(model.eval()(x), y).item())()"),
+         (TRAIN, ALL)),
+    slip("fit-stays-in-training", "The model is left in training mode.", fit(end="pass"),
+         (TRAIN, ALL)),
     slip("fit-mode-as-it-comes", "The model is trained in whichever mode it comes.",
          fit(mode="pass"), (TRAIN, ALL)),
     slip("fit-always-seed-0", "Whatever the seed, the order is that of seed 0.",
@@ -87,30 +88,40 @@ TRAINING = [
          (TRAIN, ALL)),
     slip("fit-own-rate", "The learning rate is a number of its own.",
          fit(optimizer="torch.optim.Adam(model.parameters(), lr=3e-3)"), (TRAIN, ALL)),
+    slip("fit-first-parameter",
+         "Only the first of the model's parameters is passed to the optimizer.",
+         fit(optimizer="torch.optim.Adam([*model.parameters()][:1], lr=learning_rate)"),
+         (TRAIN, ALL)),
     slip("fit-tensors", "The losses are returned as tensors.",
          fit(add="loss.detach() * len(batch)"), (TRAIN, ALL)),
+    slip("fit-shuffles-the-callers", "The caller's sentences and classes are shuffled in place.",
+         fit(each="order = torch.randperm(len(x), generator=generator)\n"
+                  "    x[:], y[:] = x[order], y[order]", order="torch.arange(len(x))"),
+         (TRAIN, ALL)),
 ]
 
 
-def share(before: str = "mode = model.training\nmodel.eval()",
+def share(before: str = "mode = model.training\nmodel.eval()", context: str = "torch.no_grad()",
           right: str = "sum((model(a).argmax(dim=-1) == b).sum().item() for a, b in "
                        "zip(x.split(batch_size), y.split(batch_size)))",
           after: str = "model.train(mode)") -> tuple[Fill]:
     """A right body of accuracy with some of its expressions replaced."""
-    return (Fill("accuracy", f"{before}\nwith torch.no_grad():\n    right = {right}\n{after}"),)
+    return (Fill("accuracy", f"{before}\nwith {context}:\n    right = {right}\n{after}"),)
 
 
 MEASURES = [
     misconception("accuracy-in-training-mode", "It is measured in whichever mode the model is.",
-          share(before="mode = model.training"), (SHARE, ALL)),
-    slip("accuracy-leaves-evaluation", "The model is left in evaluation mode.",
-         share(after="pass"), (SHARE, ALL)),
+         share(before="mode = model.training"), (SHARE, ALL)),
+    slip("accuracy-leaves-evaluation", "The model is left in evaluation mode.", share(after="pass"),
+         (SHARE, ALL)),
+    slip("accuracy-with-gradients", "It is measured with gradients switched on.",
+         share(context="torch.enable_grad()"), (SHARE, ALL)),
     misconception("accuracy-mean-of-batches", "It is the mean of the batches' accuracies.",
-          share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b "
-                      "in zip(x.split(batch_size), "
-                      "y.split(batch_size))) / math.ceil(len(x) / batch_size)"), (SHARE, ALL)),
-    slip("accuracy-divided-twice", "The number of right answers is divided by that of the "
-                                   "sentences, as the last line does.",
+         share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b "
+                     "in zip(x.split(batch_size), "
+                     "y.split(batch_size))) / math.ceil(len(x) / batch_size)"), (SHARE, ALL)),
+    slip("accuracy-divided-twice",
+         "The number of right answers is divided by that of the sentences, as the last line does.",
          share(after="model.train(mode)\nright = right / len(x)"), (SHARE, ALL)),
     slip("accuracy-at-once", "All sentences go through the model at once, however many.",
          share(right="(model(x).argmax(dim=-1) == y).sum().item()"), (SHARE, ALL)),
@@ -133,11 +144,11 @@ ENTROPIES = [
     slip("entropy-nan", "0 ln 0 is NaN.", entropy(terms="-weights * weights.log()"),
          (ENTROPY, ALL)),
     misconception("entropy-of-all-queries", "Queries at PAD count, too.",
-          entropy(mean="rows.mean(dim=(0, 2))"), (ENTROPY, ALL)),
+         entropy(mean="rows.mean(dim=(0, 2))"), (ENTROPY, ALL)),
     misconception("entropy-by-sentence",
-          "It is the mean of the sentences' means, so that short ones count too much.",
-          entropy(mean="((rows * real[:, None]).sum(dim=2) / real.sum(dim=1, "
-                       "keepdim=True).clamp(min=1)).mean(dim=0)"), (ENTROPY, ALL)),
+         "It is the mean of the sentences' means, so that short ones count too much.",
+         entropy(mean="((rows * real[:, None]).sum(dim=2) / real.sum(dim=1, "
+                      "keepdim=True).clamp(min=1)).mean(dim=0)"), (ENTROPY, ALL)),
     slip("entropy-keeps-queries",
          "Which queries count is kept from an earlier call with weights of that shape.",
          entropy(real="attention_entropy.__dict__.setdefault(f'{weights.shape}', "

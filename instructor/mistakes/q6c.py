@@ -51,24 +51,24 @@ FORMULA = [
          frequencies("np.exp(np.arange(0, d_model, 2) * (-9.21034 / d_model))"),
          (MATRIX, SHIFT, LARGE, FAR)),
     misconception("sinusoids-last-is-base",
-                  "The exponent is divided by d_model - 2, so that the last frequency is 1/10000.",
-          frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR)),
+         "The exponent is divided by d_model - 2, so that the last frequency is 1/10000.",
+         frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR)),
     slip("sinusoidal-table-of-1024", "The rows are those of a table that ends at 1,024.",
          edit("return sinusoidal_at(np.arange(max_length), d_model)",
               "return sinusoidal_at(np.arange(1024), d_model)[:max_length]"), (MATRIX,)),
     misconception("sinusoids-float32-angles",
-          "Angles are float32, and the result is made float64 again.",
-          at(before="positions = np.asarray(positions, np.float32)",
-             angles="np.outer(positions, frequencies(d_model).astype(np.float32))",
-             after="vectors = vectors.astype(float)\n"), (MATRIX, LARGE)),
+         "Angles are float32, and the result is made float64 again.",
+         at(before="positions = np.asarray(positions, np.float32)",
+            angles="np.outer(positions, frequencies(d_model).astype(np.float32))",
+            after="vectors = vectors.astype(float)\n"), (MATRIX, LARGE)),
     misconception("sinusoids-table-lookup",
-                  "sinusoidal_at takes rows of a table, and so loses fractions.",
-          (Fill("sinusoidal", "if max_length < 0:\n    raise ValueError(max_length)\n"
-                              "a = np.outer(np.arange(max_length), frequencies(d_model))\n"
-                              "return np.stack((np.sin(a), np.cos(a)), "
-                              "axis=-1).reshape(max_length, d_model)"),
-           Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")),
-          (MATRIX, LARGE)),
+         "sinusoidal_at takes rows of a table, and so loses fractions.",
+         (Fill("sinusoidal", "if max_length < 0:\n    raise ValueError(max_length)\n"
+                             "a = np.outer(np.arange(max_length), frequencies(d_model))\n"
+                             "return np.stack((np.sin(a), np.cos(a)), "
+                             "axis=-1).reshape(max_length, d_model)"),
+          Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")),
+         (MATRIX, LARGE)),
     slip("sinusoids-kept-by-shape",
          "The vectors are those of an earlier call with as many positions.",
          at(before="key = f'{len(positions)} {d_model}'\nkept = sinusoidal_at.__dict__\n"
@@ -83,8 +83,6 @@ FORMULA = [
     slip("sinusoids-in-place", "The caller's positions are changed.",
          at(before="positions = np.asarray(positions)",
             after="if positions.dtype == float:\n    positions *= 0\n"), (MATRIX, LARGE)),
-    edge("sinusoids-no-empty", "No positions are refused.",
-         at(before="positions = np.asarray(positions, float)\npositions[0]"), (ANYWHERE,)),
     edge("sinusoids-odd-width", "An odd width is cut.",
          (Fill("frequencies", "d_model -= d_model % 2\n"
                               "return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)"),
@@ -99,15 +97,8 @@ FORMULA = [
 
 SHIFTS = [
     misconception("shift-transposed",
-                  "It is transposed: PE[p] is a row and on the left, PE[p + k] = PE[p] @ M.",
-                  edit("np.sin(angles), -np.sin(angles)", "-np.sin(angles), np.sin(angles)"),
-                  (SHIFT, FAR)),
-    misconception("shift-of-halves", "The matrix is for vectors with all sines first.",
-                  (Fill("shift_matrix", '''
-w = k * frequencies(d_model)
-C, S = np.diag(np.cos(w)), np.diag(np.sin(w))
-return np.block([[C, -S], [S, C]])
-'''),), (SHIFT, FAR)),
+         "It is transposed: PE[p] is a row and on the left, PE[p + k] = PE[p] @ M.",
+         edit("np.sin(angles), -np.sin(angles)", "-np.sin(angles), np.sin(angles)"), (SHIFT, FAR)),
     misconception("shift-least-squares",
           "The matrix is fitted to the first vectors.", (Fill("shift_matrix", '''
 P = 2 * d_model
@@ -120,12 +111,12 @@ return np.linalg.lstsq(A, B, rcond=None)[0]
 SWAPPED = "The positions are swapped; or attention.py, which is used here, turns the other way."
 ROTATION = [
     misconception("rope-scores-scaled", "The scores are scaled; here they should not be.",
-          scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR)),
+         scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR)),
     misconception("rope-scores-by-entry",
-          "Entry j is rotated to position j. apply_rotary_emb uses row t of the table for row t of "
-          "x: pass it the rows of the positions, table[query_positions].",
-          scores(query=":P", key=":P",
-          table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR)),
+         "Entry j is rotated to position j. apply_rotary_emb uses row t of the table for row t of "
+         "x: pass it the rows of the positions, table[query_positions].",
+         scores(query=":P", key=":P",
+         table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR)),
     slip("rope-scores-exchanged", SWAPPED,
          scores(query="key_positions", key="query_positions"), (ROPE, FAR)),
     slip("rope-scores-table-of-128", "The table is made for 128 positions.",
@@ -152,10 +143,10 @@ ROTATION = [
                                  "    raise ValueError('not as many')\n"
                       "if not query_positions:\n    return q.new_zeros(0)"), (REFUSED,)),
     misconception("rope-scores-halves",
-                  "apply_rotary_emb in attention.py takes pairs from the two halves of a vector; "
-                  "they should be adjacent. Fix that first.",
-          (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),),
-          (ROPE, FAR)),
+         "apply_rotary_emb in attention.py takes pairs from the two halves of a vector; they "
+         "should be adjacent. Fix that first.",
+         (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),),
+         (ROPE, FAR)),
 ]
 
 NEWER = [
@@ -172,14 +163,15 @@ position = np.arange(T)
 return -np.array(slopes_of(n_head))[:, None, None] * np.abs(position[:, None] - position[None, :])
 '''),), (OTHERS, LARGE)),
     misconception("alibi-one-side", "Later keys have no bias; the distance is |i - j|.",
-          edit("np.abs(position[:, None] - position[None, :])",
-               "np.maximum(position[:, None] - position[None, :], 0)"), (OTHERS, LARGE)),
+         edit("np.abs(position[:, None] - position[None, :])",
+              "np.maximum(position[:, None] - position[None, :], 0)"), (OTHERS, LARGE)),
     slip("interpolated-unchecked", "No length is refused.",
          edit("    if T < 1 or trained_length < 1:\n", "    if False:\n"), (REFUSED,)),
-    misconception("interpolated-to-the-end", "The last position becomes trained_length - 1; each "
-                                             "should be multiplied by trained_length / T.",
-          edit("np.arange(T) * min(1.0, trained_length / T)",
-               "np.linspace(0, min(T, trained_length) - 1, T)"), (OTHERS, LARGE)),
+    misconception("interpolated-to-the-end",
+         "The last position becomes trained_length - 1; each should be multiplied by "
+         "trained_length / T.",
+         edit("np.arange(T) * min(1.0, trained_length / T)",
+              "np.linspace(0, min(T, trained_length) - 1, T)"), (OTHERS, LARGE)),
     slip("interpolated-integers",
          "Where all fit, positions are whole numbers in an integer array; float64 is right.",
          edit("return np.arange(T) * min(1.0, trained_length / T)",
