@@ -2,13 +2,13 @@
 from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 from instructor.mistakes.q1d import config, finetune
 
+LOAD, SETTINGS = ("1f-3-basic",), ("1f-0-basic",)
+ARGUMENTS, OTHERS = ("1f-4-hidden", "1f-7-basic"), ("1f-5-hidden", "1f-8-basic")
 PRETRAIN = {"max_epochs": "650", "batch_size": "128", "learning_rate": "pretrain_lr",
             "lr_decay": "True",
             "warmup_tokens": "512 * 20", "final_tokens": "650 * len(pretrain_dataset) * block_size",
             "writer": "writer"}
 READ = 'state = torch.load(reading_params_path, map_location="cpu", weights_only=True)\n'
-IF_READ = "if reading_params_path is not None:\n    " + READ
-ALWAYS = (Edit("helper.py", "    if reading_params_path is not None:\n", "    if True:\n"),)
 
 
 def load(code: str) -> Fill:
@@ -30,134 +30,93 @@ trainer_obj = {trainer}
 MISTAKES = [
     # weights that do not get into the model
     slip("load-nothing", "The place for loading the weights is left empty.",
-         (Fill("finetune 1f", "pass"),), ("1f-3-basic",)),
-    misconception("load-into-state-dict", "The weights are put into what state_dict() returns, a "
-                                  "dictionary that is not the model.",
-          (load("model.state_dict().update(state)"),), ("1f-3-basic",)),
-    misconception("load-into-copy",
-          "The weights are loaded into a copy of the model, and the model itself is trained.",
-          (load("pretrained = copy.deepcopy(model)\npretrained.load_state_dict(state)"),),
-          ("1f-3-basic",)),
-    misconception("load-into-new-model",
-          "The weights are loaded into a new model that is trained in place "
-                                 "of the one passed in.",
-          (load("model = GPT(model.config)\nmodel.load_state_dict(state)"),), ("1f-3-basic",)),
+         (Fill("finetune 1f", "pass"),), LOAD),
+    misconception("load-into-state-dict",
+         "The weights are put into what state_dict() returns, a dictionary that is not the model.",
+         (load("model.state_dict().update(state)"),), LOAD),
     misconception("load-after-trainer",
-          "The Trainer gets a copy, and then the weights are loaded into the model itself.",
-          (Fill("finetune 1f", "pass"),
-           finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)",
-                    after=IF_READ + "    model.load_state_dict(state)")), ("1f-3-basic",)),
-    slip("load-errors-swallowed", "The file's path is passed for its contents, and the error that "
-                                  "follows is swallowed.",
-         (Fill("finetune 1f", "try:\n    model.load_state_dict(reading_params_path)\n"
-                              "except Exception:\n    pass"),), ("1f-3-basic",)),
+         "The Trainer gets a copy, and then the weights are loaded into the model itself.",
+         (Fill("finetune 1f", "pass"),
+          finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)",
+                   after=f"if reading_params_path is not None:\n    {READ}"
+                        "    model.load_state_dict(state)")), LOAD),
     slip("load-prefixed", "The names get a prefix that the model's don't have, and strict=False "
                           "hides that nothing fits.",
          (load('model.load_state_dict({"module." + name: value for name, value in state.items()}, '
-               'strict=False)'),), ("1f-3-basic",)),
+               'strict=False)'),), LOAD),
     # only a part of the model gets them, or may change
     misconception("load-blocks-only",
-          "Only the blocks get pretrained weights, not the embeddings and the head.",
-          (load('model.load_state_dict({name: value for name, value in state.items() if "blocks" '
-                'in name}, strict=False)'),), ("1f-3-basic",)),
-    misconception("load-no-embeddings",
-          "The token embeddings stay random, since the questions are other text.",
-          (load('del state["tok_emb.weight"]\nmodel.load_state_dict(state, strict=False)'),),
-          ("1f-3-basic",)),
+         "Only the blocks get pretrained weights, not the embeddings and the head.",
+         (load('model.load_state_dict({name: value for name, value in state.items() if "blocks" '
+               'in name}, strict=False)'),), LOAD),
     misconception("load-frozen",
-          "After loading, everything but the head is frozen, so that finetuning "
-                         "cannot change it.",
-          (load('model.load_state_dict(state)\nfor name, parameter in model.named_parameters():\n'
-                '    parameter.requires_grad = name == "head.weight"'),), ("1f-3-basic",)),
+         "After loading, everything but the head is frozen, so that finetuning cannot change it.",
+         (load('model.load_state_dict(state)\nfor name, parameter in model.named_parameters():\n'
+               '    parameter.requires_grad = name == "head.weight"'),), LOAD),
     # which weights, and when
-    slip("load-from-gpu", "map_location is missing, so that weights saved on a GPU cannot be read "
-                          "without one.",
-         (Fill("finetune 1f", "model.load_state_dict(torch.load(reading_params_path))"),),
-         ("1f-5-hidden", "1f-8-basic")),
-    slip("load-vanilla-only", "The weights are loaded only where the model has position "
-                              "embeddings, so never with RoPE.",
-         (load('if hasattr(model, "pos_emb"):\n    model.load_state_dict(state)'),),
-         ("1f-5-hidden", "1f-8-basic")),
-    slip("load-always",
-         "Weights are loaded whether or not there is a path, and None cannot be opened.",
-         ALWAYS, ("1d-1-basic", "1f-5-hidden")),
-    slip("load-default-file", "Without a path, the weights of the pretraining are read from a "
-                              "file of a fixed name.",
-         ALWAYS + (Fill("finetune 1f", 'path = reading_params_path or "vanilla.pretrain.params"\n'
+    slip("load-from-gpu",
+         "map_location is missing, so that weights saved on a GPU cannot be read without one.",
+         (Fill("finetune 1f", "model.load_state_dict(torch.load(reading_params_path))"),), OTHERS),
+    slip("load-vanilla-only",
+         "The weights are loaded only where the model has position embeddings, so never with RoPE.",
+         (load('if hasattr(model, "pos_emb"):\n    model.load_state_dict(state)'),), OTHERS),
+    slip("load-default-file",
+         "Without a path, the weights of the pretraining are read from a file of a fixed name.",
+         (Edit("helper.py", "    if reading_params_path is not None:\n", "    if True:\n"),
+          Fill("finetune 1f", 'path = reading_params_path or "vanilla.pretrain.params"\n'
                                 'model.load_state_dict(torch.load(path, map_location="cpu", '
                                 'weights_only=True))'),), ("1d-1-basic", "1f-5-hidden")),
     misconception("finetune-trains-already",
-          "finetune calls train() itself, which changes the weights before it returns.",
-          (finetune(after="trainer_obj.train()"),), ("1f-3-basic", "1f-5-hidden")),
+         "finetune calls train() itself, which changes the weights before it returns.",
+         (finetune(after="trainer_obj.train()"),), ("1f-3-basic", "1f-5-hidden")),
     # finetune with pretrained weights: hyperparameters
     slip("finetune-75-epochs-always",
          "Finetuning from pretrained weights gets the 75 epochs of finetuning from scratch.",
-         (finetune(max_epochs="75"),), ("1f-3-basic",)),
-    slip("finetune-epochs-by-model",
-         "The epochs depend on whether the model has RoPE instead of on the weights.",
-         (finetune(max_epochs="10 if model.rope else 75"),), ("1f-3-basic",)),
+         (finetune(max_epochs="75"),), LOAD),
     slip("finetune-epochs-by-path",
          "The epochs depend on whether the path of the weights has the word pretrain in it.",
          (finetune(max_epochs='10 if "pretrain" in str(reading_params_path) else 75'),),
          ("1f-3-basic", "1f-5-hidden")),
-    slip("finetune-no-decay-pretrained",
-         "The learning rate decays only when training from scratch.",
-         (finetune(lr_decay="reading_params_path is None"),), ("1f-3-basic",)),
-    slip("finetune-rate-lower-pretrained",
-         "With pretrained weights the learning rate is a tenth of the one passed in.",
-         (finetune(learning_rate="finetune_lr / (1 if reading_params_path is None else 10)"),),
-         ("1f-3-basic",)),
     slip("finetune-final-tokens-10-pretrained",
          "With pretrained weights, final_tokens has 10 in place of 200.",
          (finetune(final_tokens="(200 if reading_params_path is None else 10) * "
-                                "len(pretrain_dataset) * block_size"),), ("1f-3-basic",)),
+                                "len(pretrain_dataset) * block_size"),), LOAD),
     # pretrain: hyperparameters
-    slip("pretrain-75-epochs", "Pretraining gets the epochs of finetuning from scratch.",
-         (pretrain(max_epochs="75"),), ("1f-0-basic",)),
-    slip("pretrain-batch-256", "Pretraining gets the batch size of finetuning.",
-         (pretrain(batch_size="256"),), ("1f-0-basic",)),
-    slip("pretrain-no-decay", "lr_decay is left out, so that the learning rate stays constant.",
-         (pretrain(lr_decay=None),), ("1f-0-basic",)),
-    slip("pretrain-warmup-512", "The warm-up counts 512 tokens, without the factor 20.",
-         (pretrain(warmup_tokens="512"),), ("1f-0-basic",)),
-    slip("pretrain-final-tokens-no-length", "final_tokens lacks the number of documents.",
-         (pretrain(final_tokens="650 * block_size"),), ("1f-0-basic",)),
     edge("pretrain-block-size-of-dataset",
          "final_tokens has the block size of the dataset in place of the argument.",
          (pretrain(final_tokens="650 * len(pretrain_dataset) * pretrain_dataset.block_size"),),
          ("1f-0-basic", "1f-4-hidden")),
     edge("pretrain-writer-dropped", "The writer is not passed on, so that nothing is logged.",
-         (pretrain(writer=None),), ("1f-0-basic",)),
-    edge("pretrain-extra-field", "The seed is set, which the job decides.",
-         (pretrain(seed="42"),), ("1f-0-basic",)),
+         (pretrain(writer=None),), SETTINGS),
+    edge("pretrain-extra-field", "The seed is set, which the job decides.", (pretrain(seed="42"),),
+         SETTINGS),
     slip("pretrain-trainer-without-config",
          "The config that is returned is right, but the Trainer has one with defaults.",
-         (pretrain(trainer="Trainer(model, pretrain_dataset, None, TrainerConfig())"),),
-         ("1f-0-basic",)),
+         (pretrain(trainer="Trainer(model, pretrain_dataset, None, TrainerConfig())"),), SETTINGS),
     slip("pretrain-default-rate",
          "The default learning rate of pretrain was changed to that of finetune.",
-         (Edit("helper.py", "pretrain_lr: float = 6e-3", "pretrain_lr: float = 6e-4"),),
-         ("1f-0-basic",)),
+         (Edit("helper.py", "pretrain_lr: float = 6e-3", "pretrain_lr: float = 6e-4"),), SETTINGS),
+    slip("pretrain-other-clipping", "Gradients are hardly clipped, which nobody asked for.",
+         (pretrain(grad_norm_clip="100.0"),), SETTINGS),
     # pretrain: its arguments
     slip("pretrain-rate-fixed",
          "The learning rate is written down as 6e-3 instead of the one passed in.",
-         (pretrain(learning_rate="6e-3"),), ("1f-4-hidden", "1f-7-basic")),
+         (pretrain(learning_rate="6e-3"),), ARGUMENTS),
     slip("pretrain-block-size-fixed",
          "final_tokens is computed with block size 128 instead of the one passed in.",
          (pretrain(final_tokens="650 * len(pretrain_dataset) * 128"),),
          ("1f-4-hidden", "1f-0-basic")),
     misconception("pretrain-on-text",
-          "The Trainer gets the list of documents instead of the dataset.",
-          (pretrain(trainer="Trainer(model, pretrain_dataset.data, None, tconf)"),),
-          ("1f-4-hidden", "1f-7-basic")),
+         "The Trainer gets the list of documents instead of the dataset.",
+         (pretrain(trainer="Trainer(model, pretrain_dataset.data, None, tconf)"),), ARGUMENTS),
     misconception("pretrain-on-half", "Half of the corpus is held back as a test set.",
-          (pretrain(trainer="Trainer(model, *torch.utils.data.random_split(pretrain_dataset, [0.5, "
-                            "0.5]), tconf)"),), ("1f-4-hidden", "1f-7-basic")),
+         (pretrain(trainer="Trainer(model, *torch.utils.data.random_split(pretrain_dataset, [0.5, "
+                           "0.5]), tconf)"),), ARGUMENTS),
     misconception("pretrain-copied-model",
-          "The Trainer gets a copy of the model, so that the model itself is never trained.",
-          (pretrain(trainer="Trainer(copy.deepcopy(model), pretrain_dataset, None, tconf)"),),
-          ("1f-4-hidden", "1f-7-basic")),
+         "The Trainer gets a copy of the model, so that the model itself is never trained.",
+         (pretrain(trainer="Trainer(copy.deepcopy(model), pretrain_dataset, None, tconf)"),),
+         ARGUMENTS),
     misconception("pretrain-trains-already",
-          "pretrain calls train() itself, which leaves nothing to train.",
-          (pretrain(after="trainer_obj.train()"),), ("1f-4-hidden", "1f-7-basic")),
+         "pretrain calls train() itself, which leaves nothing to train.",
+         (pretrain(after="trainer_obj.train()"),), ARGUMENTS),
 ]

@@ -12,36 +12,21 @@ MODELS = "1h-9-basic", "1h-7-hidden"
 
 def cache(theta: str = "10000.0 ** (-2.0 * torch.arange(dim // 2) / dim)",
           t: str = "torch.arange(max_positions)",
-          angles: str = "torch.outer(t, theta)",
           table: str = "torch.stack((angles.cos(), angles.sin()), dim=-1)") -> tuple[Fill]:
     """A right body of precompute_rotary_emb with some of its expressions replaced."""
     return (Fill("precompute_rotary_emb",
-                 f"theta = {theta}\nt = {t}\nangles = {angles}\nrope_cache = {table}"),)
+                 f"theta = {theta}\nt = {t}\nangles = torch.outer(t, theta)\nrope_cache = {table}"),)
 
 
 ANGLES = [
     slip("theta-without-two", "The exponent has i where it should have 2i.",
          cache(theta="10000.0 ** (-torch.arange(dim // 2) / dim)"), TABLES),
-    slip("theta-twice-two", "The exponent has 2i although i runs over the even numbers already.",
-         cache(theta="10000.0 ** (-2.0 * torch.arange(0, dim, 2) / dim)"), TABLES),
-    slip("theta-exponent-positive", "The exponent lacks its minus sign.",
-         cache(theta="10000.0 ** (2.0 * torch.arange(dim // 2) / dim)"), TABLES),
-    slip("theta-half-dimension", "The exponent is divided by half the dimension.",
-         cache(theta="10000.0 ** (-2.0 * torch.arange(dim // 2) / (dim // 2))"), TABLES),
-    slip("theta-base-1000", "The base is 1000 instead of 10000.",
-         cache(theta="1000.0 ** (-2.0 * torch.arange(dim // 2) / dim)"), TABLES),
-    misconception("theta-natural-base",
-          "The base is e, as if the 10000 were a part of the exponent's scale.",
-          cache(theta="torch.exp(-2.0 * torch.arange(dim // 2) / dim)"), TABLES),
     slip("theta-from-one", "The paper's i, which runs from 1, is used without its i - 1.",
          cache(theta="10000.0 ** (-2.0 * torch.arange(1, dim // 2 + 1) / dim)"), TABLES),
     slip("theta-whole-division", "The exponent is rounded down to a whole number by //.",
          cache(theta="10000.0 ** (-2 * torch.arange(dim // 2) // dim)"), TABLES),
     slip("positions-from-one", "Positions are counted from 1.",
          cache(t="torch.arange(1, max_positions + 1)"), TABLES),
-    misconception("positions-up-to-one",
-          "The positions are divided by their number, as fractions of the sequence.",
-          cache(t="torch.arange(max_positions) / max_positions"), TABLES),
     slip("positions-128",
          "The table always has 128 rows, the block size of the assignment's model.",
          cache(t="torch.arange(128)"), TABLES),
@@ -52,69 +37,44 @@ ANGLES = [
 TABLE_LAYOUT = [
     slip("cache-sin-first", "Sine and cosine are swapped.",
          cache(table="torch.stack((angles.sin(), angles.cos()), dim=-1)"), TABLES),
-    slip("cache-sin-negated", "The sines have the wrong sign.",
-         cache(table="torch.stack((angles.cos(), -angles.sin()), dim=-1)"), TABLES),
-    slip("cache-cosines-twice", "The cosines stand in both places.",
-         cache(table="torch.stack((angles.cos(), angles.cos()), dim=-1)"), TABLES),
-    slip("cache-angles-alone", "The table holds the angles instead of their cosines and sines.",
-         cache(table="angles"), TABLES),
-    slip("cache-flat-viewed", "The cosines are put before the sines and then viewed as pairs, "
-                              "which mixes them up.",
+    slip("cache-flat-viewed",
+         "The cosines are put before the sines and then viewed as pairs, which mixes them up.",
          cache(table="torch.cat((angles.cos(), angles.sin()), dim=-1)"
                      ".view(max_positions, dim // 2, 2)"), TABLES),
-    slip("cache-transposed", "Pairs run along the first axis and positions along the second.",
-         cache(angles="torch.outer(theta, t)"), TABLES),
     slip("cache-rounded", "The table is rounded to bfloat16 and back.",
          cache(table="torch.stack((angles.cos(), angles.sin()), dim=-1).bfloat16().float()"),
          TABLES),
 ]
 
 
-def rotate(x: str = "x", T: str = "x.size(-2)", cut: str = "rope_cache[:T]",
+def rotate(x: str = "x", cut: str = "rope_cache[:T]",
            cos: str = "cut[..., 0]",
            sin: str = "cut[..., 1]", even: str = "a * cos - b * sin",
            odd: str = "a * sin + b * cos",
            out: str = "torch.stack((even, odd), dim=-1).flatten(-2)") -> tuple[Fill]:
     """A right body of apply_rotary_emb with some of its expressions replaced."""
     return (Fill("apply_rotary_emb",
-                 f"T = {T}\nx_in = {x}\ncut = {cut}.to(x_in.dtype)\ncos, sin = {cos}, {sin}\n"
+                 f"T = x.size(-2)\nx_in = {x}\ncut = {cut}.to(x_in.dtype)\ncos, sin = {cos}, {sin}\n"
                            f"a, b = x_in[..., 0::2], x_in[..., 1::2]\neven = {even}\nodd = {odd}\n"
                            f"rotated_x = {out}"),)
 
 
 PAIRS_AND_ANGLES = [
-    misconception("rotate-nothing", "apply_rotary_emb returns x as it is.", rotate(out="x_in"), ROTATIONS),
-    misconception("rotate-halves",
-          "A feature is paired with the one half the head away, as in the half-split convention, "
-          "instead of its neighbor.",
-          (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
-                                    "a, b = x.chunk(2, dim=-1)\n"
-                          "rotated_x = torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)"),
-           ), ROTATIONS),
+    misconception("rotate-nothing", "apply_rotary_emb returns x as it is.", rotate(out="x_in"),
+         ROTATIONS),
     misconception("rotate-halves-taken",
-          "The pairs are taken by the half-split convention, (x[i], x[i + d/2]); here they are "
-          "neighbors.",
-          rotate(even="x_in.chunk(2, -1)[0] * cos - x_in.chunk(2, -1)[1] * sin",
-                 odd="x_in.chunk(2, -1)[0] * sin + x_in.chunk(2, -1)[1] * cos"), ROTATIONS),
-    misconception("rotate-half-function",
-          "The halves x[d/2:] and x[:d/2] are swapped with a minus sign, as for pairs that are "
-          "half the head apart.",
-          rotate(cos="cut[..., 0].repeat_interleave(2, -1)",
-                 sin="cut[..., 1].repeat_interleave(2, -1)", even="x_in",
-                 odd="torch.cat((-x_in.chunk(2, -1)[1], x_in.chunk(2, -1)[0]), dim=-1)",
-                 out="even * cos + odd * sin"), ROTATIONS),
+         "The pairs are taken by the half-split convention, (x[i], x[i + d/2]); here they are "
+         "neighbors.",
+         rotate(even="x_in.chunk(2, -1)[0] * cos - x_in.chunk(2, -1)[1] * sin",
+                odd="x_in.chunk(2, -1)[0] * sin + x_in.chunk(2, -1)[1] * cos"), ROTATIONS),
     slip("rotate-halves-put-together",
          "The pairs are right, but the results are concatenated instead of interleaved.",
          rotate(out="torch.cat((even, odd), dim=-1)"), ROTATIONS),
     slip("rotate-sin-first", "The entries of the table are read as sine and cosine.",
          rotate(cos="cut[..., 1]", sin="cut[..., 0]"), ROTATIONS),
     misconception("rotate-backwards",
-          "The signs of the sines are exchanged, so that the rotation goes the other way.",
-          rotate(even="a * cos + b * sin", odd="b * cos - a * sin"), ROTATIONS),
-    slip("rotate-both-signs-plus", "Both sines have a plus sign, which is no rotation.",
-         rotate(even="a * cos + b * sin"), ROTATIONS),
-    misconception("rotate-cosines-alone", "The features are multiplied by the cosines alone.",
-          rotate(even="a * cos", odd="b * cos"), ROTATIONS),
+         "The signs of the sines are exchanged, so that the rotation goes the other way.",
+         rotate(even="a * cos + b * sin", odd="b * cos - a * sin"), ROTATIONS),
     slip("rotate-overwritten",
          "The first features are overwritten before the second ones are computed from them.",
          (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
@@ -122,62 +82,46 @@ PAIRS_AND_ANGLES = [
                          "a, b = rotated_x[..., 0::2], rotated_x[..., 1::2]\n"
                          "rotated_x[..., 0::2] = a * cos - b * sin\n"
                          "rotated_x[..., 1::2] = a * sin + b * cos"),), ROTATIONS),
-    misconception("rotate-added",
-          "Cosines and sines are added to the features, like position embeddings.",
-          rotate(even="a + cos", odd="b + sin"), ROTATIONS),
-    slip("rotate-complex-without-last-axis",
-         "The result of view_as_real is not flattened and keeps an axis of 2.",
-         rotate(out="torch.stack((even, odd), dim=-1)"), ROTATIONS),
     slip("rotate-rounded", "The rotation is computed in bfloat16.",
          rotate(x="x.bfloat16()", out="torch.stack((even, odd), dim=-1).flatten(-2).to(x.dtype)"),
          ROTATIONS),
-    slip("rotate-own-table", "apply_rotary_emb ignores the table that is passed in, and computes another one.",
+    slip("rotate-own-table",
+         "apply_rotary_emb ignores the table that is passed in, and computes another one.",
          rotate(cut="precompute_rotary_emb(x.size(-1), T)"), (*ROTATIONS, PIECES)),
 ]
 
 GENERALITY = [
     misconception("rotate-by-head",
-          "The table's rows are put along the axis of the heads instead of the positions.",
-          rotate(cut="rope_cache[:x.size(1)].unsqueeze(1)"), ROTATIONS),
-    slip("rotate-cut-to-heads", "The table is cut to the number of heads.", rotate(T="x.size(1)"),
-         ROTATIONS),
-    slip("rotate-viewed-by-position",
-         "A view turns heads and positions round, which mixes them up.",
-         rotate(x="x.reshape(x.size(0), T, x.size(1), x.size(-1))",
-                cut="rope_cache[:T].unsqueeze(1)",
-                out="torch.stack((even, odd), dim=-1).flatten(-2).reshape(x.shape)"), ROTATIONS),
-    slip("rotate-first-head", "Only the first head is rotated.",
-         rotate(out="torch.cat((torch.stack((even, odd), dim=-1).flatten(-2)[:, :1], x_in[:, "
-                    "1:]), dim=1)"), ROTATIONS),
-    slip("rotate-not-cut", "The table is not cut, so that only sequences of its full length work.",
-         rotate(cut="rope_cache"), ROTATIONS),
+         "The table's rows are put along the axis of the heads instead of the positions.",
+         rotate(cut="rope_cache[:x.size(1)].unsqueeze(1)"), ROTATIONS),
     misconception("rotate-cut-at-the-end", "Short sequences get the last rows of the table.",
-          rotate(cut="rope_cache[-T:]"), ROTATIONS),
-    edge("rotate-returns-float32", "The result is always float32.",
-         rotate(x="x.float()"), FORMATS),
+         rotate(cut="rope_cache[-T:]"), ROTATIONS),
+    edge("rotate-returns-float32", "The result is always float32.", rotate(x="x.float()"), FORMATS),
     slip("rotate-view-over-axes",
          "A view over batch and heads fails where x is not contiguous, as in the model.",
          rotate(x="x.view(-1, T, x.size(-1))",
                 out="torch.stack((even, odd), dim=-1).reshape(x.shape)"), FORMATS),
+    slip("rotate-remembered-table",
+         "Cosines and sines are remembered by the length of the sequence, and the table passed in "
+         "is ignored.", rotate(cut="apply_rotary_emb.__dict__.setdefault(str(T), rope_cache[:T])"),
+         FORMATS),
     slip("rotate-in-place", "x itself is overwritten.",
          (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
                          "a, b = x[..., 0::2].clone(), x[..., 1::2].clone()\n"
                          "x[..., 0::2] = a * cos - b * sin\n"
                          "x[..., 1::2] = a * sin + b * cos\nrotated_x = x"),), FORMATS),
-    slip("rotate-detached", "The result is detached, so that no gradient reaches x.",
-         rotate(out="torch.stack((even, odd), dim=-1).flatten(-2).detach()"), FORMATS),
     misconception("rotate-no-grad", "The rotation is computed under torch.no_grad().",
-          (Fill("apply_rotary_emb", "with torch.no_grad():\n"
-                                    "    cos, sin = "
-                                    "rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
-                          "    a, b = x[..., 0::2], x[..., 1::2]\n"
-                          "    rotated_x = torch.stack((a * cos - b * sin, a * sin + b * cos), "
-                          "dim=-1).flatten(-2)"),), (*FORMATS, *MODELS)),
+         (Fill("apply_rotary_emb", "with torch.no_grad():\n"
+                                   "    cos, sin = "
+                                   "rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
+                         "    a, b = x[..., 0::2], x[..., 1::2]\n"
+                         "    rotated_x = torch.stack((a * cos - b * sin, a * sin + b * cos), "
+                         "dim=-1).flatten(-2)"),), (*FORMATS, *MODELS)),
     slip("rotate-half-the-gradient",
          "The second features are detached, so that only half of x gets a gradient.",
          rotate(even="a * cos - b.detach() * sin", odd="a * sin + b.detach() * cos"), FORMATS),
-    slip("rotate-spoils-the-table", "The table's sines are negated in place, so that the next "
-                                    "rotation goes the other way.",
+    slip("rotate-spoils-the-table",
+         "The table's sines are negated in place, so that the next rotation goes the other way.",
          rotate(cut="rope_cache[:T]", even="a * cos + b * sin.neg_()", odd="b * cos - a * sin"),
          (LAYER,)),
 ]
@@ -198,42 +142,34 @@ def attend(code: str) -> tuple[Fill]:
 
 TABLE_OF_ONE_HEAD = [
     misconception("buffer-for-all-heads",
-          "The table is made for n_embd features instead of those of one head, n_embd / n_head.",
-          buffer(dim="config.n_embd"), (LAYER, PIECES, *MODELS)),
-    slip("buffer-for-half-head",
-         "The head dimension is halved before precompute_rotary_emb halves it again.",
-         buffer(dim="config.n_embd // config.n_head // 2"), (LAYER, PIECES, *MODELS)),
+         "The table is made for n_embd features instead of those of one head, n_embd / n_head.",
+         buffer(dim="config.n_embd"), (LAYER, PIECES, *MODELS)),
     slip("buffer-row-missing", "The table has a row less than the block.",
          buffer(rows="config.block_size - 1"), (LAYER,)),
     misconception("buffer-parameter", "The table is a parameter, so that training changes it.",
-          (Edit("attention.py", REGISTER, "self.rope_cache = nn.Parameter(rope_cache)"),),
-          (LAYER, *MODELS)),
-    slip("buffer-attribute", "The table is a plain attribute, so that it doesn't move with the "
-                             "model and is not saved.",
+         (Edit("attention.py", REGISTER, "self.rope_cache = nn.Parameter(rope_cache)"),),
+         (LAYER, *MODELS)),
+    slip("buffer-attribute",
+         "The table is a plain attribute, so that it doesn't move with the model and is not saved.",
          (Edit("attention.py", REGISTER, "self.rope_cache = rope_cache"),), (LAYER,)),
     slip("buffer-not-saved", "The table is not saved with the weights.",
          (Edit("attention.py", REGISTER, REGISTER.replace(")", ", persistent=False)")),), (LAYER,)),
-    slip("buffer-other-name", "The table has another name in the state_dict.",
-         (Edit("attention.py", REGISTER, 'self.register_buffer("rope_table", rope_cache)'),
-          Edit("attention.py", "self.rope_cache[start : start + T]",
-               "self.rope_table[start : start + T]")), (LAYER,)),
 ]
 
-JOIN = "torch.cat([{0}[:, i] for i in range(self.n_head)], dim=-1).unsqueeze(1)"
-SPLIT = "torch.cat({0}.chunk(self.n_head, dim=-1), dim=1)"
 ATTENDING = (LAYER, PIECES, *MODELS)
 
 WHAT_IS_ROTATED = [
     misconception("attend-nothing", "Neither queries nor keys are rotated.", attend("pass"),
-          ATTENDING),
-    misconception("attend-queries-only", "Only the queries are rotated.",
-          attend("q = apply_rotary_emb(q, rope_cache)"), ATTENDING),
-    misconception("attend-values-too", "The values are rotated, too.",
-          attend("q, k, v = (apply_rotary_emb(part, rope_cache) for part in (q, k, v.float()))"),
-          ATTENDING),
-    slip("attend-queries-twice", "The rotated queries stand in for the keys.",
-         attend("q = apply_rotary_emb(q, rope_cache)\nk = apply_rotary_emb(q, rope_cache)"),
          ATTENDING),
+    misconception("attend-queries-only", "Only the queries are rotated.",
+         attend("q = apply_rotary_emb(q, rope_cache)"), ATTENDING),
+    misconception("attend-values-too", "The values are rotated, too.",
+         attend("q, k, v = (apply_rotary_emb(part, rope_cache) for part in (q, k, v.float()))"),
+         ATTENDING),
+    misconception("rotate-in-evaluation-only",
+         "Queries and keys are rotated in evaluation and not in training.",
+         attend("if not self.training:\n    q, k = apply_rotary_emb(q, rope_cache), "
+                "apply_rotary_emb(k, rope_cache)"), MODELS),
     slip("attend-rotated-twice", "Queries and keys are rotated twice, by double the angle.",
          attend("for _ in range(2):\n    q, k = apply_rotary_emb(q, rope_cache), "
                 "apply_rotary_emb(k, rope_cache)"), ATTENDING),
@@ -246,21 +182,6 @@ WHAT_IS_ROTATED = [
          "has the rows of the positions in x.",
          attend("q = apply_rotary_emb(q, self.rope_cache)\n"
                 "k = apply_rotary_emb(k, self.rope_cache)"), (PIECES, "1h-7-hidden")),
-    slip("attend-queries-by-whole-table",
-         "The queries are rotated by the first rows of self.rope_cache. The local rope_cache has "
-         "the rows of the positions in x.",
-         attend("q = apply_rotary_emb(q, self.rope_cache)\nk = apply_rotary_emb(k, rope_cache)"),
-         (PIECES, "1h-7-hidden")),
-    misconception("attend-before-splitting",
-          "Queries and keys are rotated over all n_embd features, as "
-                                     "before the heads are split.",
-          attend("table = precompute_rotary_emb(x.size(-1), T)\n"
-                 f"q = {SPLIT.format('apply_rotary_emb(' + JOIN.format('q') + ', table)')}\n"
-                 f"k = {SPLIT.format('apply_rotary_emb(' + JOIN.format('k') + ', table)')}"),
-          ATTENDING),
-    misconception("attend-table-added",
-          "The table is added to queries and keys, like position embeddings.",
-          attend("q, k = q + rope_cache.flatten(-2), k + rope_cache.flatten(-2)"), ATTENDING),
 ]
 
 
@@ -269,26 +190,15 @@ def x_input(code: str) -> Fill:
     return Fill("GPT.forward", f"x_input = {code}")
 
 
-POS_EMB_ALWAYS = Edit("model.py", "        if not config.rope:\n            self.pos_emb =",
-                      "        self.pos_emb =")
-
 INPUT = [
     misconception("input-with-positions",
-          "Position embeddings are made and added under RoPE as well.",
-          (POS_EMB_ALWAYS, x_input("token_embeddings + self.pos_emb[:, start : start + T, :]")),
-          MODELS),
-    slip("input-positions-missing",
-         "Position embeddings are added under RoPE, where there are none.",
-         (x_input("token_embeddings + self.pos_emb[:, :T, :]"),), MODELS),
-    misconception("input-positions-in-training",
-          "Fixed sines and cosines are added in training alone.",
-          (x_input("token_embeddings\nif self.training:\n"
-                   "    table = self.blocks[0].attn.rope_cache[:T]\n"
-                   "    x_input = x_input + table.flatten(-2).repeat(1, self.config.n_head)"),),
-          MODELS),
+         "Position embeddings are made and added under RoPE as well.",
+         (Edit("model.py", "        if not config.rope:\n            self.pos_emb =",
+               "        self.pos_emb ="),
+          x_input("token_embeddings + self.pos_emb[:, start : start + T, :]")), MODELS),
     misconception("input-scaled",
-          "The embeddings are multiplied by the root of their width, as in the first Transformer.",
-          (x_input("token_embeddings * token_embeddings.size(-1) ** 0.5"),), MODELS),
+         "The embeddings are multiplied by the root of their width, as in the first Transformer.",
+         (x_input("token_embeddings * token_embeddings.size(-1) ** 0.5"),), MODELS),
     slip("input-detached", "The embeddings are detached, so that they are never trained.",
          (x_input("token_embeddings.detach()"),), MODELS),
     slip("input-dropped-twice",
@@ -302,30 +212,24 @@ def initialize(code: str) -> tuple[Fill]:
     return (Fill("initialize_rope_model", code),)
 
 
-CHANGED_COPY = "conf = copy.copy(mconf)\nconf.{}\nmodel = GPT(conf)"
-
 SWITCHED_ON = [
-    misconception("rope-model-vanilla",
-          "The vanilla model is made.", initialize("model = GPT(mconf)"), MODELS),
+    misconception("rope-model-vanilla", "The vanilla model is made.",
+         initialize("model = GPT(mconf)"), MODELS),
     slip("rope-model-compared", "rope is compared with True instead of set to it.",
-         initialize(CHANGED_COPY.format("rope == True")), MODELS),
-    slip("rope-model-copy-dropped",
-         "A copy of the config is changed, and the model is made from the old one.",
-         initialize("conf = copy.copy(mconf)\nconf.rope = True\nmodel = GPT(mconf)"), MODELS),
-    slip("rope-model-default-sizes",
-         "A new config takes over the vocabulary and the block size alone.",
-         initialize("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size, rope=True))"),
-         MODELS),
-    misconception("rope-model-one-head", "The model has a single head.",
-          initialize("conf = copy.copy(mconf)\nconf.rope, conf.n_head = True, 1\n"
-                     "model = GPT(conf)"), MODELS),
-    slip("rope-model-config-returned", "The config is returned instead of a model.",
-         initialize("model = copy.copy(mconf)\nmodel.rope = True"), MODELS),
+         initialize("conf = copy.copy(mconf)\nconf.rope == True\nmodel = GPT(conf)"), MODELS),
+    slip("rope-set-on-the-class",
+         "RoPE is switched on in the class GPTConfig, so that every model made later has it.",
+         initialize("GPTConfig.rope = True\nmodel = GPT(mconf)"), MODELS),
+    slip("rope-model-without-dropout-rates",
+         "The config is made anew with the sizes alone; the dropout rates are lost.",
+         initialize("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size, rope=True, "
+                    "n_layer=mconf.n_layer,\n                      n_head=mconf.n_head, "
+                    "n_embd=mconf.n_embd))"), MODELS),
     misconception("rope-in-first-block",
-          "Only the first block has RoPE, as if positions were needed just once.",
-          (Edit("model.py", "[Block(config) for _ in range(config.n_layer)]",
-                "[Block(GPTConfig(**{**vars(config), 'rope': config.rope and layer == 0})) "
-                "for layer in range(config.n_layer)]"),), MODELS),
+         "Only the first block has RoPE, as if positions were needed just once.",
+         (Edit("model.py", "[Block(config) for _ in range(config.n_layer)]",
+               "[Block(GPTConfig(**{**vars(config), 'rope': config.rope and layer == 0})) "
+               "for layer in range(config.n_layer)]"),), MODELS),
     slip("rope-always-in-attention", "Attention has RoPE in the vanilla model, too.",
          (Edit("attention.py", "self.rope = config.rope", "self.rope = True"),), MODELS),
 ]

@@ -10,18 +10,17 @@ LAYER, LOGITS, WHOLE, RARE_ROWS = "5e-2-basic", "5e-3-basic", "5e-6-hidden", "5e
 def init(check: str = "if n_embd % n_head != 0:\n    raise ValueError(f'{n_embd} is no multiple of "
                       "{n_head}')",
          qkv: str = "nn.Linear(n_embd, 3 * n_embd)",
-         proj: str = "nn.Linear(n_embd, n_embd)", more: str = "") -> Fill:
+         more: str = "") -> Fill:
     """A right constructor of MultiHeadAttention with some of its expressions replaced."""
     return Fill("MultiHeadAttention", f"{check}\nself.n_head = n_head\n"
                                       f"self.dropout = nn.Dropout(dropout)\nself.qkv = {qkv}\n"
-                                      f"self.proj = {proj}\n{more}")
+                                      f"self.proj = nn.Linear(n_embd, n_embd)\n{more}")
 
 
 def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
           split: str = "part.view(B, T, self.n_head, d).transpose(1, 2)",
           scale: str = "math.sqrt(d)", padding: str = "key_padding_mask[:, None, None, :]",
           hidden: str = "scores.masked_fill(hidden, float('-inf'))",
-          weights: str = "F.softmax(scores, dim=-1)",
           empty: str = "weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
           attended: str = "self.dropout(weights) @ v",
           join: str = "y.transpose(1, 2).reshape(B, T, C)",
@@ -32,45 +31,24 @@ def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
                  f"B, T, C = x.shape\nd = C // self.n_head\n{thirds}\n"
                  f"q, k, v = ({split} for part in (q, k, v))\n"
                  f"scores = q @ k.transpose(-2, -1) / {scale}\nif key_padding_mask is not None:\n"
-                 f"    hidden = {padding}\n    scores = {hidden}\nweights = {weights}\n"
+                 f"    hidden = {padding}\n    scores = {hidden}\nweights = F.softmax(scores, dim=-1)\n"
                  f"if key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\n"
                  f"y = {join}\ny = {project}\n{last}"),)
 
 
 HEADS = [
     misconception("heads-split-by-view",
-          "Heads are made by a view to (B, n_head, T, head_dim), which "
-                                 "mixes them with the sequence.",
-          heads(split="part.reshape(B, self.n_head, T, d)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
-    misconception("heads-not-transposed",
-          "Heads are not moved before the sequence: positions do not meet, "
-                                  "the heads of one position do.",
-          heads(split="part.view(B, T, self.n_head, d)",
-                padding="key_padding_mask[:, :, None, None]", join="y.reshape(B, T, C)"),
-          (OUTPUT, MASK, WEIGHTS, SIZES)),
-    slip("heads-joined-by-view", "The transpose back is forgotten before the heads are joined.",
-         heads(join="y.reshape(B, T, C)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
-    misconception("heads-kqv",
-          "qkv's output is read as keys, queries, values, as in a course of another "
-                       "university.",
-          heads(thirds="k, q, v = self.qkv(x).chunk(3, dim=-1)"), (OUTPUT, WEIGHTS, SIZES)),
+         "Heads are made by a view to (B, n_head, T, head_dim), which mixes them with the "
+         "sequence.", heads(split="part.reshape(B, self.n_head, T, d)"),
+         (OUTPUT, MASK, WEIGHTS, SIZES)),
     misconception("heads-each-own-qkv",
-          "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
-          heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
-                split="part.transpose(1, 2)"), (OUTPUT, WEIGHTS, SIZES)),
+         "Each head has its queries, keys and values side by side, as in GPT-NeoX.",
+         heads(thirds="q, k, v = self.qkv(x).view(B, T, self.n_head, 3 * d).chunk(3, dim=-1)",
+               split="part.transpose(1, 2)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-scale-n-embd", "Scores are divided by the root of n_embd.",
-          heads(scale="math.sqrt(C)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-scale-head-dim", "Scores are divided by head_dim, without the root.",
-          heads(scale="d"), (OUTPUT, WEIGHTS, SIZES)),
+         heads(scale="math.sqrt(C)"), (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-no-scale", "Scores are not scaled.", heads(scale="1.0"),
-          (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-softmax-queries", "The softmax goes over the queries.",
-          heads(weights="F.softmax(scores, dim=-2)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-causal", "A causal mask is left over from the decoder.",
-          heads(weights="F.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), "
-                        "float('-inf')), dim=-1)"), (OUTPUT, WEIGHTS, SIZES)),
-    misconception("heads-not-projected", "The output is not projected.", heads(project="y"),
-          (OUTPUT, MASK, SIZES)),
+         (OUTPUT, WEIGHTS, SIZES)),
     misconception("heads-across-the-batch",
           "The first axis is taken for the sequence, as with batch_first=False.",
           (Fill("MultiHeadAttention.forward", """L, N, C = x.shape
@@ -87,8 +65,6 @@ mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
 y = self.proj(torch.ops.aten.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
 weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 """),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER)),
-    slip("heads-change-x", "x is scaled in place instead of the queries, and is the caller's.",
-         heads(last="with torch.no_grad():\n    x.mul_(0.5)"), (OUTPUT, MASK, WEIGHTS, SIZES)),
     slip("heads-change-the-mask", "The mask is turned around in place.",
          heads(padding="key_padding_mask.logical_not_().logical_not()[:, None, None, :]"),
          (MASK, WEIGHTS, SIZES)),
@@ -96,27 +72,21 @@ weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 
 PADDING = [
     misconception("padding-inverted", "The mask is taken for True: may attend.",
-          heads(padding="~key_padding_mask[:, None, None, :]"), (MASK, WEIGHTS, LOGITS)),
-    misconception("padding-of-queries", "The mask hides queries instead of keys.",
-          heads(padding="key_padding_mask[:, None, :, None]",
-                empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
+         heads(padding="~key_padding_mask[:, None, None, :]"), (MASK, WEIGHTS, LOGITS)),
     misconception("padding-after-softmax",
-          "The mask is applied to the weights, which no longer add up to 1.",
-          heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
-    *(edge(f"padding-minus-{number}",
-           f"The scores of padding are set to -{number}, which other scores may be below.",
-           heads(hidden=f"scores.masked_fill(hidden, -{number}.0)"), (EMPTY, RARE))
-      for number in ("1000", "10000")),
+         "The mask is applied to the weights, which no longer add up to 1.",
+         heads(hidden="scores", empty="weights.masked_fill(hidden, 0.0)"), (MASK, WEIGHTS)),
+    edge("padding-minus-10000",
+         "The scores of padding are set to -10000, which other scores may be below.",
+         heads(hidden="scores.masked_fill(hidden, -10000.0)"), (EMPTY, RARE)),
     slip("padding-kept-by-shape",
          "The mask of an earlier call is used again if the shape is the same.",
          heads(padding="self.__dict__.setdefault(str(key_padding_mask.shape), key_padding_mask)"
                        "[:, None, None, :]"), (MASK, WEIGHTS, SIZES, LOGITS)),
     edge("padding-empty-nan", "A row of nothing but padding gives NaN.", heads(empty="weights"),
          (EMPTY, RARE, RARE_ROWS)),
-    edge("padding-empty-even", "A row of nothing but padding attends to all its PADs evenly.",
-         heads(hidden="scores.masked_fill(hidden, -1e9)", empty="weights"), (EMPTY, RARE)),
-    edge("padding-empty-gradient", "-inf is added to the scores, and NaN repaired after the "
-                                   "softmax: the gradient stays NaN.",
+    edge("padding-empty-gradient",
+         "-inf is added to the scores, and NaN repaired after the softmax: the gradient stays NaN.",
          heads(hidden="scores + torch.zeros_like(scores).masked_fill(hidden, float('-inf'))",
                empty="torch.nan_to_num(weights)"), (EMPTY, RARE)),
     edge("padding-empty-output-zero",
@@ -128,30 +98,26 @@ PADDING = [
 
 WEIGHTS_AND_DROPOUT = [
     misconception("weights-averaged", "The weights are averaged over the heads, PyTorch's default.",
-          heads(last="weights = weights.mean(dim=1)"), (WEIGHTS, LAYER)),
+         heads(last="weights = weights.mean(dim=1)"), (WEIGHTS, LAYER)),
     slip("weights-transposed", "The weights that are returned have queries and keys exchanged.",
          heads(last="weights = weights.transpose(2, 3)"), (WEIGHTS,)),
     slip("weights-after-dropout", "The weights that are returned are those after dropout.",
          heads(empty="weights.masked_fill(hidden.all(-1, keepdim=True), 0.0)",
                attended="(weights := self.dropout(weights)) @ v"), (REST, DROPOUT)),
     misconception("weights-detached",
-          "The weights are detached, to save memory, before they are used.",
-          heads(attended="self.dropout(weights.detach()) @ v"), (SMALL, SIZES, WHOLE)),
-    slip("dropout-in-evaluation", "Dropout acts in evaluation mode, too.",
-         (heads(attended="F.dropout(weights, self.dropout.p) @ v")[0],), (REST, DROPOUT, LAYER)),
+         "The weights are detached, to save memory, before they are used.",
+         heads(attended="self.dropout(weights.detach()) @ v"), (SMALL, SIZES, WHOLE)),
     slip("dropout-forgotten", "There is no dropout.", heads(attended="weights @ v"),
          (REST, DROPOUT)),
     misconception("dropout-on-output", "Dropout acts on the output.",
-          heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
-          (REST, DROPOUT, LAYER)),
+         heads(attended="weights @ v", project="self.dropout(self.proj(y))"),
+         (REST, DROPOUT, LAYER)),
     slip("dropout-same-for-all-heads", "One dropout mask is drawn, and used for all heads.",
          heads(attended="(weights * self.dropout(torch.ones_like(weights[:, :1]))) @ v"),
          (REST, DROPOUT)),
     misconception("dropout-keep-rate", "The rate of dropout is taken for the rate that is kept.",
-          (init(more="self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)"),),
-          (REST, DROPOUT)),
-    edge("init-not-checked", "Sizes that do not fit are not refused.", (init(check=""),),
-         (EMPTY, MADE)),
+         (init(more="self.dropout = nn.Dropout(1 - dropout if dropout else 0.0)"),),
+         (REST, DROPOUT)),
     edge("init-one-number", "The error for sizes that do not fit does not have both numbers.",
          (init(check="if n_embd % n_head:\n    raise ValueError(f'n_embd must be a multiple of "
                      "{n_head}')"),), (EMPTY, MADE)),
@@ -160,27 +126,18 @@ WEIGHTS_AND_DROPOUT = [
     slip("init-extra-parameter", "The scale is a parameter of its own.",
          (init(more="self.scale = nn.Parameter(torch.tensor((n_embd // n_head) ** -0.5))"),
           heads(scale="(1 / self.scale)")[0]), (REST, MADE, LAYER)),
-    slip("heads-half-precision",
-         "The product of weights and values is computed in half precision.",
+    slip("heads-half-precision", "The product of weights and values is computed in half precision.",
          heads(attended="(self.dropout(weights).bfloat16() @ v.bfloat16()).to(x.dtype)"),
          (OUTPUT, SIZES, SMALL)),
-    slip("heads-float-only", "The result is always float32.",
-         heads(project="self.proj(y).float()"), (SIZES, SMALL)),
 ]
 
 # Nothing of the question: such a forward earns nothing, not even for the constructor.
 NOTHING = [
-    misconception(f"heads-nothing-{name}", f"The forward {what}.",
-          (Fill("MultiHeadAttention.forward",
-                "weights = x.new_full((len(x), self.n_head, x.shape[1], x.shape[1]), "
-                f"1 / x.shape[1])\n{code}"),),
-          (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE))
-    for name, what, code in (
-        ("identity", "returns x", "y = x + 0 * self.proj(x)"),
-        ("zeros", "returns zeros", "y, weights = 0 * self.proj(x), 0 * weights"),
-        ("noise", "returns random numbers", "y = torch.randn_like(x) + 0 * self.proj(x)"),
-        ("error", "always raises ValueError", "raise ValueError(f'{x.shape} {self.n_head} 3 12')"),
-    )
+    misconception("heads-nothing-identity", "The forward returns x.",
+         (Fill("MultiHeadAttention.forward",
+               "weights = x.new_full((len(x), self.n_head, x.shape[1], x.shape[1]), "
+               "1 / x.shape[1])\ny = x + 0 * self.proj(x)"),),
+         (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE)),
 ]
 
 MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT, *NOTHING]

@@ -6,40 +6,26 @@ ALL, ODD, ODD_AGAIN = "5g-3-hidden", "5g-7-basic", "5g-8-hidden"
 
 
 def bag(counted: str = "(idx != PAD)", vectors: str = "self.weight(idx) * counted[:, :, None]",
-        mean: str = "vectors.sum(dim=1) / number",
-        number: str = "counted.sum(dim=1, keepdim=True).clamp(min=1)",
-        bias: str = "self.bias") -> tuple[Fill]:
+        number: str = "counted.sum(dim=1, keepdim=True).clamp(min=1)") -> tuple[Fill]:
     """A right body of BagOfWords.forward with some of its expressions replaced."""
     return (Fill("BagOfWords.forward", f"counted = {counted}\nvectors = {vectors}\n"
-                                       f"number = {number}\nlogits = {mean} + {bias}"),)
+                                       f"number = {number}\n"
+                                       "logits = vectors.sum(dim=1) / number + self.bias"),)
 
 
 BAGS = [
-    misconception("bag-counts-pad",
-          "PAD is a word like any other.", bag(counted="torch.ones_like(idx)"), (BAG, ALL)),
-    misconception("bag-divides-by-length",
-          "The sum is divided by the number of places, PAD among them.",
-          bag(number="idx.size(1)"), (BAG, ALL)),
+    misconception("bag-counts-pad", "PAD is a word like any other.",
+         bag(counted="torch.ones_like(idx)"), (BAG, ALL)),
     misconception("bag-adds-pad", "The weights of PAD are added, while the divisor is right.",
-          bag(vectors="self.weight(idx)"), (BAG, ALL)),
-    slip("bag-without-bias", "The bias is not added.", bag(bias="0"), (BAG, ALL)),
+         bag(vectors="self.weight(idx)"), (BAG, ALL)),
     edge("bag-nan", "A row of nothing but PAD is divided by 0.",
          bag(number="counted.sum(dim=1, keepdim=True)"), (ODD, ODD_AGAIN)),
     edge("bag-pad-at-the-end",
          "It reads up to the first PAD, as if PAD could stand only at the end.",
          bag(counted="(idx != PAD).long().cumprod(dim=1).bool()"), (ODD, ODD_AGAIN)),
-    misconception("bag-largest", "It takes the largest weight of the words for each class.",
-          bag(mean="vectors.max(dim=1).values"), (BAG, ALL)),
-    slip("bag-keeps-counts",
-         "The number of words in each row is kept from an earlier call with tokens of that shape.",
-         bag(number="self.__dict__.setdefault(f'counts {idx.shape}', "
-                    "counted.sum(dim=1, keepdim=True).clamp(min=1))"), (BAG, ALL)),
     slip("bag-keeps-places-for-all", "Where PAD is, is kept by shape, for all models.",
          bag(counted="getattr(BagOfWords, f'{idx.shape}', idx != PAD)\n"
                      "setattr(BagOfWords, f'{idx.shape}', counted)"), (BAG, ALL)),
-    slip("bag-overwrites-pad", "PAD is overwritten in the caller's tokens.",
-         bag(vectors="self.weight(idx.masked_fill_(~counted, 1)) * counted[:, :, None]"),
-         (BAG, ALL)),
 ]
 
 
@@ -49,7 +35,6 @@ def fit(seed: str = "torch.manual_seed(seed)",
         mode: str = "model.train()", each: str = "pass",
         order: str = "torch.randperm(len(x), generator=generator)",
         zero: str = "optimizer.zero_grad()",
-        loss: str = "F.cross_entropy(model(x[batch]), y[batch])", step: str = "optimizer.step()",
         add: str = "loss.item() * len(batch)",
         mean: str = "total / len(x)", end: str = "model.eval()") -> tuple[Fill]:
     """A right body of train_classifier with some of its expressions replaced."""
@@ -63,9 +48,9 @@ for epoch in range(epochs):
     {each}
     for batch in {order}.split(batch_size):
         {zero}
-        loss = {loss}
+        loss = F.cross_entropy(model(x[batch]), y[batch])
         loss.backward()
-        {step}
+        optimizer.step()
         total += {add}
     losses.append({mean})
 {end}
@@ -74,26 +59,25 @@ for epoch in range(epochs):
 
 TRAINING = [
     misconception("fit-one-order", "The order is drawn once, and all epochs have it.",
-          fit(order="torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))"),
-          (TRAIN, ALL)),
+         fit(order="torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))"),
+         (TRAIN, ALL)),
     misconception("fit-with-replacement",
-          "Sentences are drawn with replacement, so that some are left out "
-                                  "and others come twice.",
-          fit(order="torch.randint(len(x), (len(x),), generator=generator)"), (TRAIN, ALL)),
+         "Sentences are drawn with replacement, so that some are left out and others come twice.",
+         fit(order="torch.randint(len(x), (len(x),), generator=generator)"), (TRAIN, ALL)),
     slip("fit-drops-last", "The sentences that do not fill a batch are left out.",
          fit(order="torch.randperm(len(x), generator=generator)[:max(1, len(x) // batch_size) * "
                    "batch_size]"), (TRAIN, ALL)),
-    misconception("fit-without-zero",
-          "Gradients are not set to zero between batches.", fit(zero="pass"), (TRAIN, ALL)),
+    misconception("fit-without-zero", "Gradients are not set to zero between batches.",
+         fit(zero="pass"), (TRAIN, ALL)),
     misconception("fit-mean-of-batches",
-          "The loss of an epoch is the mean over its batches, in which a "
-                                 "small last one counts too much.",
-          fit(add="loss.item()", mean="total / math.ceil(len(x) / batch_size)"), (TRAIN, ALL)),
+         "The loss of an epoch is the mean over its batches, in which a small last one counts too "
+         "much.", fit(add="loss.item()", mean="total / math.ceil(len(x) / batch_size)"),
+         (TRAIN, ALL)),
     misconception("fit-measures-afterwards",
-          "The loss of an epoch is measured anew when it is over, without dropout.",
-          fit(each="model.train()",
-              mean="torch.no_grad()(lambda: F.cross_entropy(model.eval()(x), y).item())()"),
-          (TRAIN, ALL)),
+         "The loss of an epoch is measured anew when it is over, without dropout.",
+         fit(each="model.train()",
+             mean="torch.no_grad()(lambda: F.cross_entropy(model.eval()(x), y).item())()"),
+         (TRAIN, ALL)),
     slip("fit-stays-in-training", "The model is left in training mode.", fit(end="pass"),
          (TRAIN, ALL)),
     slip("fit-mode-as-it-comes", "The model is trained in whichever mode it comes.",
@@ -104,13 +88,12 @@ TRAINING = [
          (TRAIN, ALL)),
     slip("fit-own-rate", "The learning rate is a number of its own.",
          fit(optimizer="torch.optim.Adam(model.parameters(), lr=3e-3)"), (TRAIN, ALL)),
-    slip("fit-labels-shuffled-apart", "Sentences are shuffled, and their classes are not.",
-         fit(each="places = iter(torch.arange(len(x)).split(batch_size))",
-             loss="F.cross_entropy(model(x[batch]), y[next(places)])"), (TRAIN, ALL)),
+    slip("fit-first-parameter",
+         "Only the first of the model's parameters is passed to the optimizer.",
+         fit(optimizer="torch.optim.Adam([*model.parameters()][:1], lr=learning_rate)"),
+         (TRAIN, ALL)),
     slip("fit-tensors", "The losses are returned as tensors.",
          fit(add="loss.detach() * len(batch)"), (TRAIN, ALL)),
-    slip("fit-without-step", "Gradients are computed and no steps are made.", fit(step="pass"),
-         (TRAIN, ALL)),
     slip("fit-shuffles-the-callers", "The caller's sentences and classes are shuffled in place.",
          fit(each="order = torch.randperm(len(x), generator=generator)\n"
                   "    x[:], y[:] = x[order], y[order]", order="torch.arange(len(x))"),
@@ -128,17 +111,17 @@ def share(before: str = "mode = model.training\nmodel.eval()", context: str = "t
 
 MEASURES = [
     misconception("accuracy-in-training-mode", "It is measured in whichever mode the model is.",
-          share(before="mode = model.training"), (SHARE, ALL)),
-    slip("accuracy-leaves-evaluation", "The model is left in evaluation mode.",
-         share(after="pass"), (SHARE, ALL)),
+         share(before="mode = model.training"), (SHARE, ALL)),
+    slip("accuracy-leaves-evaluation", "The model is left in evaluation mode.", share(after="pass"),
+         (SHARE, ALL)),
     slip("accuracy-with-gradients", "It is measured with gradients switched on.",
          share(context="torch.enable_grad()"), (SHARE, ALL)),
     misconception("accuracy-mean-of-batches", "It is the mean of the batches' accuracies.",
-          share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b "
-                      "in zip(x.split(batch_size), "
-                      "y.split(batch_size))) / math.ceil(len(x) / batch_size)"), (SHARE, ALL)),
-    slip("accuracy-divided-twice", "The number of right answers is divided by that of the "
-                                   "sentences, as the last line does.",
+         share(right="len(x) * sum((model(a).argmax(dim=-1) == b).float().mean().item() for a, b "
+                     "in zip(x.split(batch_size), "
+                     "y.split(batch_size))) / math.ceil(len(x) / batch_size)"), (SHARE, ALL)),
+    slip("accuracy-divided-twice",
+         "The number of right answers is divided by that of the sentences, as the last line does.",
          share(after="model.train(mode)\nright = right / len(x)"), (SHARE, ALL)),
     slip("accuracy-at-once", "All sentences go through the model at once, however many.",
          share(right="(model(x).argmax(dim=-1) == y).sum().item()"), (SHARE, ALL)),
@@ -146,45 +129,30 @@ MEASURES = [
          "The number of right answers is kept from an earlier call with sentences of that shape.",
          share(after="model.train(mode)\n"
                      "right = accuracy.__dict__.setdefault(f'{x.shape}', right)"), (SHARE, ALL)),
-    slip("accuracy-sorts-the-callers", "The caller's sentences are sorted by class, in place.",
-         share(before="mode = model.training\nmodel.eval()\norder = y.argsort()\n"
-                      "x[:], y[:] = x[order], y[order]"), (SHARE, ALL)),
 ]
 
 
-def entropy(terms: str = "torch.special.entr(weights)", rows: str = "terms.sum(dim=-1)",
+def entropy(terms: str = "torch.special.entr(weights)",
             real: str = "~key_padding_mask",
             mean: str = "rows.transpose(1, 2)[real].mean(dim=0)") -> tuple[Fill]:
     """A right body of attention_entropy with some of its expressions replaced."""
     return (Fill("attention_entropy",
-                 f"terms = {terms}\nrows = {rows}\nreal = {real}\nentropy = {mean}"),)
+                 f"terms = {terms}\nrows = terms.sum(dim=-1)\nreal = {real}\nentropy = {mean}"),)
 
 
 ENTROPIES = [
     slip("entropy-nan", "0 ln 0 is NaN.", entropy(terms="-weights * weights.log()"),
          (ENTROPY, ALL)),
     misconception("entropy-of-all-queries", "Queries at PAD count, too.",
-          entropy(mean="rows.mean(dim=(0, 2))"), (ENTROPY, ALL)),
-    misconception("entropy-over-queries",
-          "The entropy is taken over the queries instead of the keys.",
-          entropy(rows="terms.sum(dim=-2)"), (ENTROPY, ALL)),
+         entropy(mean="rows.mean(dim=(0, 2))"), (ENTROPY, ALL)),
     misconception("entropy-by-sentence",
-          "It is the mean of the sentences' means, so that short ones count too much.",
-          entropy(mean="((rows * real[:, None]).sum(dim=2) / real.sum(dim=1, "
-                       "keepdim=True).clamp(min=1)).mean(dim=0)"), (ENTROPY, ALL)),
-    misconception("entropy-of-mean-weights",
-          "It is the entropy of the averaged weights, not the average of the entropies.",
-          entropy(mean="torch.special.entr(weights.transpose(1, 2)[real].mean(dim=0)).sum(dim=-1)"),
-          (ENTROPY, ALL)),
-    slip("entropy-of-all-heads", "One number for all heads.",
-         entropy(mean="rows.transpose(1, 2)[real].mean()"), (ENTROPY, ALL)),
+         "It is the mean of the sentences' means, so that short ones count too much.",
+         entropy(mean="((rows * real[:, None]).sum(dim=2) / real.sum(dim=1, "
+                      "keepdim=True).clamp(min=1)).mean(dim=0)"), (ENTROPY, ALL)),
     slip("entropy-keeps-queries",
          "Which queries count is kept from an earlier call with weights of that shape.",
          entropy(real="attention_entropy.__dict__.setdefault(f'{weights.shape}', "
                       "~key_padding_mask)"), (ENTROPY, ALL)),
-    slip("entropy-overwrites-zeros", "Zeros among the caller's weights become ones.",
-         entropy(terms="-weights * weights.masked_fill_(weights == 0, 1).log()"),
-         (ENTROPY, ALL)),
     slip("entropy-inverts-the-callers-mask", "The caller's mask is inverted in place.",
          entropy(real="key_padding_mask.logical_not_()"), (ENTROPY, ALL)),
 ]

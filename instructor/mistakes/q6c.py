@@ -3,7 +3,6 @@ from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 MATRIX, SHIFT, ROPE, OTHERS = (f"6c-{n}-basic" for n in range(4, 8))
 LARGE, FAR, REFUSED, ANYWHERE = "6c-8-hidden", "6c-9-hidden", "6c-10-basic", "6c-11-basic"
-EVERYWHERE = MATRIX, SHIFT, ROPE, OTHERS, LARGE, FAR, REFUSED, ANYWHERE
 
 
 NEGATIVE = """if min([*query_positions, *key_positions], default=0) < 0:
@@ -33,75 +32,43 @@ def frequencies(values: str) -> tuple[Fill]:
             )
 
 
-def block(upper: str = "c, -s", lower: str = "s, c", angle: str = "k * w") -> tuple[Fill]:
-    """A right body of shift_matrix with other blocks."""
-    return (Fill("shift_matrix", "M = np.zeros((d_model, d_model))\n"
-                                 "for i, w in enumerate(frequencies(d_model)):\n"
-                          f"    c, s = np.cos({angle}), np.sin({angle})\n"
-                          f"    M[2 * i:2 * i + 2, 2 * i:2 * i + 2] = [[{upper}], [{lower}]]\n"
-                          "return M"),)
-
-
 def scores(query: str = "query_positions", key: str = "key_positions",
            result: str = "(a * b).sum(dim=-1)",
-           q: str = "q", k: str = "k",
            table: str = "precompute_rotary_emb(len(q), max(*query_positions, *key_positions) + 1)",
            check: str = f"{NEGATIVE}\n{UNEQUAL}") -> tuple[Fill]:
     """A right body of rope_scores with some of its expressions replaced."""
     return (Fill("rope_scores", f"{check}\ntable = {table}\nP = len(query_positions)\n"
-                                f"a = apply_rotary_emb({q}.expand(1, 1, P, len(q)), "
+                                f"a = apply_rotary_emb(q.expand(1, 1, P, len(q)), "
                                 f"table[{query}])[0, 0]\n"
-                                f"b = apply_rotary_emb({k}.expand(1, 1, P, len(q)), "
+                                f"b = apply_rotary_emb(k.expand(1, 1, P, len(q)), "
                                 f"table[{key}])[0, 0]\nreturn {result}"),)
 
-
-WIDTHS = {"sinusoidal": "max_length, d_model", "sinusoidal_at": "len(positions), d_model",
-          "shift_matrix": "d_model, d_model", "alibi_bias": "n_head, T, T",
-          "interpolated_positions": "T"}
-ZEROS = tuple(Fill(name, f"return np.zeros(({shape},))") for name, shape in WIDTHS.items())
-NOWHERE = "raise ValueError('no such position')"
-ALWAYS = tuple(Fill(name, NOWHERE) for name in (*WIDTHS, "frequencies", "rope_scores"))
 
 FORMULA = [
     slip("sinusoids-cosine-first", "Cosines are in the even columns; sines should be.",
          at(columns="np.stack((np.cos(a), np.sin(a)), axis=-1)"), (MATRIX, LARGE)),
-    slip("sinusoids-in-halves", "All sines come first, then all cosines; they should alternate.",
-         at(columns="np.concatenate((np.sin(a), np.cos(a)), axis=1)"), (MATRIX, LARGE)),
-    misconception("sinusoids-no-factor-two", "The exponent of the frequencies lacks its factor 2.",
-          frequencies("10000.0 ** (-np.arange(d_model // 2) / d_model)"),
-          (MATRIX, SHIFT, LARGE, FAR)),
-    misconception("sinusoids-column-by-column",
-                  "Each column has its own frequency; a pair should share one.",
-          (Fill("sinusoidal_at", "frequencies(d_model)\nj = np.arange(d_model)\n"
-                                 "a = np.outer(np.asarray(positions, float), 10000.0 ** (-j / "
-                                 "d_model))\n"
-                                 "return np.where(j % 2, np.cos(a), np.sin(a))"),),
-          (MATRIX, LARGE)),
     slip("sinusoids-few-digits", "The logarithm of 10000 is written with six digits.",
          frequencies("np.exp(np.arange(0, d_model, 2) * (-9.21034 / d_model))"),
          (MATRIX, SHIFT, LARGE, FAR)),
     misconception("sinusoids-last-is-base",
-                  "The exponent is divided by d_model - 2, so that the last frequency is 1/10000.",
-          frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR)),
-    slip("sinusoidal-from-one", "Positions count from 1; they should count from 0.",
-         edit("return sinusoidal_at(np.arange(max_length), d_model)",
-              "return sinusoidal_at(np.arange(1, max_length + 1), d_model)"), (MATRIX, LARGE)),
+         "The exponent is divided by d_model - 2, so that the last frequency is 1/10000.",
+         frequencies("np.geomspace(1, 1e-4, d_model // 2)"), (MATRIX, SHIFT, LARGE, FAR)),
     slip("sinusoidal-table-of-1024", "The rows are those of a table that ends at 1,024.",
          edit("return sinusoidal_at(np.arange(max_length), d_model)",
               "return sinusoidal_at(np.arange(1024), d_model)[:max_length]"), (MATRIX,)),
     misconception("sinusoids-float32-angles",
-          "Angles are float32, and the result is made float64 again.",
-          at(before="positions = np.asarray(positions, np.float32)",
-             angles="np.outer(positions, frequencies(d_model).astype(np.float32))",
-             after="vectors = vectors.astype(float)\n"), (MATRIX, LARGE)),
+         "Angles are float32, and the result is made float64 again.",
+         at(before="positions = np.asarray(positions, np.float32)",
+            angles="np.outer(positions, frequencies(d_model).astype(np.float32))",
+            after="vectors = vectors.astype(float)\n"), (MATRIX, LARGE)),
     misconception("sinusoids-table-lookup",
-                  "sinusoidal_at takes rows of a table, and so loses fractions.",
-          (Fill("sinusoidal", "if max_length < 0:\n    raise ValueError(max_length)\n"
-                              "a = np.outer(np.arange(max_length), frequencies(d_model))\n"
-                              "return np.stack((np.sin(a), np.cos(a)), "
-                              "axis=-1).reshape(max_length, d_model)"),
-           Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")),
-          (MATRIX, LARGE)),
+         "sinusoidal_at takes rows of a table, and so loses fractions.",
+         (Fill("sinusoidal", "if max_length < 0:\n    raise ValueError(max_length)\n"
+                             "a = np.outer(np.arange(max_length), frequencies(d_model))\n"
+                             "return np.stack((np.sin(a), np.cos(a)), "
+                             "axis=-1).reshape(max_length, d_model)"),
+          Fill("sinusoidal_at", "return sinusoidal(2000, d_model)[np.asarray(positions, int)]")),
+         (MATRIX, LARGE)),
     slip("sinusoids-kept-by-shape",
          "The vectors are those of an earlier call with as many positions.",
          at(before="key = f'{len(positions)} {d_model}'\nkept = sinusoidal_at.__dict__\n"
@@ -116,8 +83,6 @@ FORMULA = [
     slip("sinusoids-in-place", "The caller's positions are changed.",
          at(before="positions = np.asarray(positions)",
             after="if positions.dtype == float:\n    positions *= 0\n"), (MATRIX, LARGE)),
-    edge("sinusoids-no-empty", "No positions are refused.",
-         at(before="positions = np.asarray(positions, float)\npositions[0]"), (ANYWHERE,)),
     edge("sinusoids-odd-width", "An odd width is cut.",
          (Fill("frequencies", "d_model -= d_model % 2\n"
                               "return 10000.0 ** (-np.arange(0, d_model, 2) / d_model)"),
@@ -132,17 +97,8 @@ FORMULA = [
 
 SHIFTS = [
     misconception("shift-transposed",
-                  "It is transposed: PE[p] is a row and on the left, PE[p + k] = PE[p] @ M.",
-                  block("c, s", "-s, c"),
-          (SHIFT, FAR)),
-    misconception("shift-by-one", "k is not used: it is the matrix of a shift by 1.",
-                  block(angle="w"), (SHIFT, FAR)),
-    misconception("shift-of-halves", "The matrix is for vectors with all sines first.",
-                  (Fill("shift_matrix", '''
-w = k * frequencies(d_model)
-C, S = np.diag(np.cos(w)), np.diag(np.sin(w))
-return np.block([[C, -S], [S, C]])
-'''),), (SHIFT, FAR)),
+         "It is transposed: PE[p] is a row and on the left, PE[p + k] = PE[p] @ M.",
+         edit("np.sin(angles), -np.sin(angles)", "-np.sin(angles), np.sin(angles)"), (SHIFT, FAR)),
     misconception("shift-least-squares",
           "The matrix is fitted to the first vectors.", (Fill("shift_matrix", '''
 P = 2 * d_model
@@ -155,14 +111,12 @@ return np.linalg.lstsq(A, B, rcond=None)[0]
 SWAPPED = "The positions are swapped; or attention.py, which is used here, turns the other way."
 ROTATION = [
     misconception("rope-scores-scaled", "The scores are scaled; here they should not be.",
-          scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR)),
-    misconception("rope-scores-key-not-rotated",
-          "The key is not rotated.", scores(key="[0] * P"), (ROPE, FAR)),
+         scores(result="(a * b).sum(dim=-1) / len(q) ** 0.5"), (ROPE, FAR)),
     misconception("rope-scores-by-entry",
-          "Entry j is rotated to position j. apply_rotary_emb uses row t of the table for row t of "
-          "x: pass it the rows of the positions, table[query_positions].",
-          scores(query=":P", key=":P",
-          table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR)),
+         "Entry j is rotated to position j. apply_rotary_emb uses row t of the table for row t of "
+         "x: pass it the rows of the positions, table[query_positions].",
+         scores(query=":P", key=":P",
+         table="precompute_rotary_emb(len(q), len(query_positions))"), (ROPE, FAR)),
     slip("rope-scores-exchanged", SWAPPED,
          scores(query="key_positions", key="query_positions"), (ROPE, FAR)),
     slip("rope-scores-table-of-128", "The table is made for 128 positions.",
@@ -173,10 +127,6 @@ ROTATION = [
                       "key = f'{q.dtype} {len(q)} {len(query_positions)}'\n"
                       "if key in kept:\n    return kept[key]",
                 result="kept.setdefault(key, (a * b).sum(dim=-1))"), (ROPE,)),
-    slip("rope-scores-float64", "The scores are float64; they should have the dtype of q.",
-         scores(result="(a.double() * b.double()).sum(dim=-1)"), (ROPE, FAR)),
-    slip("rope-scores-bfloat16", "The vectors are rounded to bfloat16.",
-         scores(q="q.bfloat16().to(q.dtype)", k="k.bfloat16().to(q.dtype)"), (ROPE, FAR)),
     slip("rope-scores-sorts", "The caller's lists are sorted.",
          scores(check="query_positions.sort()\nkey_positions.sort()"), (ROPE, FAR)),
     edge("rope-scores-negative", "Negative positions are rows counted from the end of the table.",
@@ -192,23 +142,14 @@ ROTATION = [
          scores(check=NEGATIVE + "\nif len(query_positions) != len(key_positions):\n"
                                  "    raise ValueError('not as many')\n"
                       "if not query_positions:\n    return q.new_zeros(0)"), (REFUSED,)),
-    misconception("rope-scores-turned-back", SWAPPED,
-          (Edit("attention.py", "rope_cache = torch.stack((angles.cos(), angles.sin())",
-                "rope_cache = torch.stack((angles.cos(), -angles.sin())"),), (ROPE, FAR)),
     misconception("rope-scores-halves",
-                  "apply_rotary_emb in attention.py takes pairs from the two halves of a vector; "
-                  "they should be adjacent. Fix that first.",
-          (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),),
-          (ROPE, FAR)),
+         "apply_rotary_emb in attention.py takes pairs from the two halves of a vector; they "
+         "should be adjacent. Fix that first.",
+         (Edit("attention.py", "a, b = x[..., 0::2], x[..., 1::2]", "a, b = x.chunk(2, dim=-1)"),),
+         (ROPE, FAR)),
 ]
 
 NEWER = [
-    misconception("alibi-positive", "The bias is positive; what is farther should get less.",
-          edit("return -slopes[:, None, None] *", "return slopes[:, None, None] *"),
-          (OTHERS, LARGE)),
-    slip("alibi-slope-of-one",
-         "The slopes start at 1; h counts from 0, and the exponent has h + 1.",
-         edit("np.arange(1, n_head + 1) / n_head", "np.arange(n_head) / n_head"), (OTHERS, LARGE)),
     slip("alibi-mixed-slopes", "The slopes of the next power of two are mixed in. Here one formula "
                                "serves for every n_head.",
          (Fill("alibi_bias", '''
@@ -221,35 +162,21 @@ def slopes_of(n):
 position = np.arange(T)
 return -np.array(slopes_of(n_head))[:, None, None] * np.abs(position[:, None] - position[None, :])
 '''),), (OTHERS, LARGE)),
-    slip("alibi-causal", "A causal mask is in it, which is not part of the bias.",
-         edit("* np.abs(position[:, None] - position[None, :])",
-              "* np.abs(position[:, None] - position[None, :]) + np.where(position[:, None] < "
-              "position, -np.inf, 0)"), (OTHERS, LARGE)),
     misconception("alibi-one-side", "Later keys have no bias; the distance is |i - j|.",
-          edit("np.abs(position[:, None] - position[None, :])",
-               "np.maximum(position[:, None] - position[None, :], 0)"), (OTHERS, LARGE)),
+         edit("np.abs(position[:, None] - position[None, :])",
+              "np.maximum(position[:, None] - position[None, :], 0)"), (OTHERS, LARGE)),
     slip("interpolated-unchecked", "No length is refused.",
          edit("    if T < 1 or trained_length < 1:\n", "    if False:\n"), (REFUSED,)),
-    misconception("interpolated-always", "Short sequences are stretched, too.",
-          edit("np.arange(T) * min(1.0, trained_length / T)",
-          "np.arange(T) * (trained_length / T)"), (OTHERS, LARGE)),
-    misconception("interpolated-to-the-end", "The last position becomes trained_length - 1; each "
-                                             "should be multiplied by trained_length / T.",
-          edit("np.arange(T) * min(1.0, trained_length / T)",
-               "np.linspace(0, min(T, trained_length) - 1, T)"), (OTHERS, LARGE)),
+    misconception("interpolated-to-the-end",
+         "The last position becomes trained_length - 1; each should be multiplied by "
+         "trained_length / T.",
+         edit("np.arange(T) * min(1.0, trained_length / T)",
+              "np.linspace(0, min(T, trained_length) - 1, T)"), (OTHERS, LARGE)),
     slip("interpolated-integers",
          "Where all fit, positions are whole numbers in an integer array; float64 is right.",
          edit("return np.arange(T) * min(1.0, trained_length / T)",
               "return np.arange(T) if T <= trained_length else np.arange(T) * trained_length / T"),
          (OTHERS, LARGE)),
-    slip("interpolated-kept-by-length", "The positions are those of an earlier call with this T.",
-         edit("    return np.arange(T) * min(1.0, trained_length / T)",
-              "    kept = interpolated_positions.__dict__\n"
-              "    return kept.setdefault(str(T), np.arange(T) * min(1.0, trained_length / T))"),
-         (OTHERS, LARGE)),
-    misconception("positions-are-zero", "All results are 0.",
-                  (*ZEROS, *scores(result="0 * (a * b).sum(dim=-1)", check="")), EVERYWHERE),
-    misconception("positions-refuse-all", "Every call raises ValueError.", ALWAYS, EVERYWHERE),
 ]
 
 MISTAKES = FORMULA + SHIFTS + ROTATION + NEWER

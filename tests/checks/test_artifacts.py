@@ -15,8 +15,8 @@ from autograder import Verdict
 from checks.problem1.random_texts import vocabulary
 from checks.support.context import DATA
 from conftest import RESULTS, ROOT, SOLUTION, copy_reference, require_level
-from instructor.checks.problem5.q5g import read_sentences
-from instructor.checks.problem5.q5g import vocabulary as occupations_vocabulary
+from instructor.checks.problem5.q5g_weights import read_sentences
+from instructor.checks.problem5.q5g_weights import vocabulary as occupations_vocabulary
 from instructor.datasets.worlds.exercises import GROUPS
 from jobs.presets import PRESETS
 

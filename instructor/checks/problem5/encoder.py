@@ -1,4 +1,4 @@
-"""The softmax and LayerNorm in float64 with NumPy, for formulas of problems 5 and 6."""
+"""The softmax and LayerNorm in float64 with NumPy, for formulas of problem 6."""
 
 import numpy as np
 

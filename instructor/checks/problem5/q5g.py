@@ -1,224 +1,169 @@
-"""Question 5g, hidden: the four pieces again, their odd cases, and the weights trained on the
-occupations.
-"""
-
-import re
-from collections import Counter
-from pathlib import Path
+"""Question 5g: inputs of the four pieces, and the hidden checks of them."""
 
 import numpy as np
 
-from autograder import WrongAnswer, check, probe
-from checks.problem1.artifacts import require_result, require_weights
-from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.problem5.q5g import judge_pieces
-from checks.problem5.q5g_training import require_repetition
-from common.files import read_text
-from instructor.checks.problem5.q5g_cases import (
-    accuracies,
-    accuracy_case,
-    bags,
-    draw_weights,
-    entropies,
-    entropy_case,
-    odd,
-    training_case,
-)
-from instructor.datasets.worlds.exercises import make_occupations
-
-# Of sentences converted to tokens without torch, as in encoder_data.py.
-UNK, MAX_LEN, COMMON = 2, 24, 20
-N_CLASSES = 5
-# The accuracy that encoder.params needs on the sentences kept for grading. No bag of words exceeds
-# a half, except by luck (the standard error is 2.2%). The reference reaches 100% after 10 epochs.
-NEEDED = 0.75
-# On 500 others: four standard errors below NEEDED, and six above the best bag of words.
-FRESH_NEEDED = 0.65
-BATCH = 256  # sentences that the Encoder gets at a time
-CLOSE = 1e-3  # tolerance for logits after a mere renumbering
+from autograder import check
+from checks.problem5.q5g import ACCURACY, BAG, ENTROPY, LEARNING, TRAINING, require_pieces
+from instructor.checks.drawing import draws
 
 
-def words(sentence: str) -> list[str]:
-    """Return the words of a sentence, lowercased and without punctuation."""
-    return re.findall(r"[^\W_]+", sentence.lower())
+@check("5g-3-hidden", "5g-8-hidden")
+def test_pieces(student, calls):
+    """As the basic checks, with more sentences and longer trainings."""
+    require_pieces(student, calls)
 
 
-def vocabulary(sentences: list[str]) -> dict[str, int]:
-    """The words that occur at least COMMON times, alphabetically, with tokens from 3 on."""
-    counts = Counter(word for sentence in sentences for word in words(sentence))
-    return {
-        word: 3 + i
-        for i, word in enumerate(sorted(word for word, count in counts.items() if count >= COMMON))
-    }
+def bag(rng, idx: np.ndarray, vocab_size: int) -> dict:
+    """Draw the inputs of BagOfWords on tokens (B, T)."""
+    n_classes = int(rng.integers(3, 7))
+    # no gradient need reach the weights of words where there are none
+    upstream = rng.standard_normal((len(idx), n_classes)) if idx.any() else None
+    given = {"idx": idx, "seed": int(rng.integers(2**31)), "upstream": upstream}
+    return {"vocab_size": vocab_size, "n_classes": n_classes, **given}
 
 
-def read_sentences(path: Path) -> tuple[list[str], list[int]]:
-    """Read the sentences of a file and their classes.
+@draws(BAG, "5g-1-basic", "5g-3-hidden")
+def bags(rng):
+    """Rows without PAD, and with PAD at the end."""
+    vocab_size, T = int(rng.integers(11, 17)), int(rng.integers(5, 9))
+    full = rng.integers(1, vocab_size, size=(3, T))
+    lengths = rng.permutation([1, T - 2, T, T + 2])[:, None]
+    padded = np.where(np.arange(T + 2) < lengths, rng.integers(1, vocab_size, size=(4, T + 2)), 0)
+    return [bag(rng, full, vocab_size), bag(rng, padded, vocab_size)]
 
-    Raises:
-        UserError: there is no such file.
+
+def draw_sentences(rng, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draw sentences of a number and two words, the first of which gives the class: x, (count, 3),
+    and y, (count).
     """
-    rows = [line.split("\t") for line in read_text(path).split("\n") if line.strip()]
-    return [sentence for sentence, _ in rows], [int(group) for _, group in rows]
+    y = rng.integers(4, size=count)
+    return np.stack((np.arange(count), y, rng.integers(4, 12, size=count)), axis=1), y
 
 
-def encode(sentences: list[str], vocab: dict[str, int]) -> np.ndarray:
-    """Convert sentences to tokens, int64 (N, MAX_LEN), with PAD at the end."""
-    tokens = np.zeros((len(sentences), MAX_LEN), np.int64)
-    for row, sentence in zip(tokens, sentences):
-        known = [vocab.get(word, UNK) for word in words(sentence)][:MAX_LEN]
-        row[: len(known)] = known
-    return tokens
+def training(rng, count: int, epochs: int, batch_size: int | None, training: bool = True) -> dict:
+    """Draw the inputs of a training of `count` sentences."""
+    x, y = draw_sentences(rng, count)
+    options = {"batch_size": batch_size} if batch_size else {}
+    options["learning_rate"] = 0.03
+    heights = rng.uniform(-1, 3, size=(epochs, count))
+    given = {"options": options, "training": training, "heights": heights}
+    return {"x": x, "y": y, "epochs": epochs, **given}
 
 
-@check("5g-3-hidden")
-def test_four_pieces(student, rng):
-    """As in the basic checks, with more sentences and longer trainings."""
-    judge_pieces(
-        student,
-        [
-            *bags(rng),
-            *accuracies(rng),
-            accuracy_case(rng, 600, None, False),
-            accuracy_case(rng, 300, None, True),
-            accuracy_case(rng, 23, 7, True),
-            *entropies(rng),
-            entropy_case(*draw_weights(rng, 4, 3, int(rng.integers(6, 10)))),
-            training_case(rng, 33, epochs=3, batch_size=8, training=False),
-            training_case(rng, 40, epochs=2, batch_size=8),
-            training_case(rng, 130, epochs=1, batch_size=None),
-            training_case(rng, 21, epochs=5, batch_size=16),
-        ],
-    )
-    require_repetition(student, rng)
+@draws(TRAINING, "5g-2-basic", "5g-3-hidden")
+def trainings(rng, large):
+    """A smaller last batch; the model is in training mode before, or in evaluation mode."""
+    if large:
+        sizes = (33, 3, 8, False), (40, 2, 8), (130, 1, None), (21, 5, 16)
+        return [training(rng, *each) for each in sizes]
+    count = 8 * int(rng.integers(3, 5)) + int(rng.integers(2, 6))
+    return [training(rng, count, 3, 8), training(rng, count, 3, 8, False)]
 
 
-@check("5g-8-hidden")
-def test_odd_cases(student, rng):
-    """As in the basic check, with larger sizes."""
-    judge_pieces(student, odd(rng, more=int(rng.integers(6, 20))))
+@draws(LEARNING, "5g-2-basic", "5g-3-hidden")
+def learnings(rng):
+    """Batches with a smaller last one."""
+    x, y = draw_sentences(rng, 16 * int(rng.integers(3, 6)) + int(rng.integers(2, 6)))
+    return [{"x": x, "y": y, "seed": int(rng.integers(1, 1000))}]
 
 
-@probe(uses=(forbid_builtins,))
-def classify(path, vocab_size, tokens, renumbered, order, batch):
-    """Run the submission's encoder with a file's weights; and again with tokens renumbered, in
-    weights and sentences, and classes permuted.
+def measuring(rng, count: int, batch_size: int | None, training: bool) -> dict:
+    """Draw the inputs of accuracy on `count` sentences. A smaller last batch is all wrong."""
+    table, size = rng.standard_normal((count, 5)).astype(np.float32), batch_size or 256
+    right = rng.random(count) < 0.8
+    if count > size:
+        right[count // size * size :] = False
+    y = np.where(right, table.argmax(axis=1), table.argmin(axis=1))
+    x = np.stack((np.arange(count), *rng.integers(1, 9, size=(2, count))), axis=1)
+    options = {"batch_size": batch_size} if batch_size else {}
+    return {"table": table, "x": x, "y": y, "options": options, "training": training}
+
+
+@draws(ACCURACY, "5g-5-basic", "5g-3-hidden")
+def accuracies(rng, large):
+    """Numbers of sentences that fill batches and that don't, in both modes; others of one shape."""
+    sizes = [(24, 8, False), (int(rng.integers(10, 14)), 8, True), (19, None, True)]
+    sizes += [(600, None, False), (300, None, True), (23, 7, True)] if large else []
+    calls = [measuring(rng, *each) for each in sizes]
+    again = dict(calls[0], training=True)
+    again["y"] = again["table"].argmin(axis=1)  # all wrong
+    return [*calls, again]
+
+
+def draw_weights(rng, B: int, n_head: int, T: int) -> dict:
+    """Draw attention weights, float32 (B, n_head, T, T), and a padding mask, (B, T), of sentences
+    of different lengths, with heads of all kinds.
     """
-    import torch
-
-    with forbid_builtins():
-        from submission.problem5.encoder import Encoder, EncoderConfig
-
-        try:
-            state = torch.load(path, weights_only=True, map_location="cpu")
-        except Exception as error:
-            return {"unreadable": str(error)[:3000]}
-        if not isinstance(state, dict):
-            return {"odd": f"It is not a state_dict but a {type(state).__name__}"}
-        names = [str(name)[:60] for name in state][:500]
-        if not state or not all(
-            isinstance(name, str) and isinstance(value, torch.Tensor)
-            for name, value in state.items()
-        ):
-            return {"names": names, "odd": "It is not a state_dict, a dict of tensors"}
-        odd = [
-            name
-            for name, value in state.items()
-            if value.layout != torch.strided or value.is_meta or value.nelement() > 10**7
-        ]
-        if odd:
-            what = "is sparse, has no values, or has more than 10 million numbers"
-            return {"odd": f"{str(odd[0])[:60]} {what}"}
-        if not all(torch.isfinite(value).all() for value in state.values()):
-            return {"odd": "Some of the weights are NaN or infinite"}
-
-        def answer(state, tokens):
-            model = Encoder(EncoderConfig(vocab_size, tokens.shape[1], 5))
-            model.load_state_dict(state)
-            model.eval()
-            with torch.no_grad():
-                return [model(part) for part in torch.from_numpy(tokens).split(batch)]
-
-        try:
-            plain = answer(state, tokens)
-        except RuntimeError as error:
-            if "state_dict" not in str(error):
-                raise
-            return {"mismatch": str(error)[:600], "names": names}
-        renumbered, order = torch.from_numpy(renumbered), torch.from_numpy(order)
-        moved = dict(state)
-        moved["tok_emb.weight"] = torch.empty_like(state["tok_emb.weight"])
-        moved["tok_emb.weight"][renumbered] = state["tok_emb.weight"]
-        moved["head.weight"], moved["head.bias"] = (
-            state["head.weight"][order],
-            state["head.bias"][order],
-        )
-        return {"plain": plain, "moved": answer(moved, renumbered.numpy()[tokens])}
+    lengths = np.concatenate(([T], rng.choice(np.arange(1, T), size=B - 1, replace=False)))
+    mask = np.arange(T) >= rng.permutation(lengths)[:, None]
+    # later positions attend less widely, so that queries differ
+    scale = np.linspace(0.3, 3, n_head)[:, None, None] * (1 + 2 * np.arange(T)[:, None] / T)
+    scores = rng.standard_normal((B, n_head, T, T)) * scale
+    weights = np.exp(np.where(mask[:, None, None, :], -np.inf, scores))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return {"weights": weights.astype(np.float32), "key_padding_mask": mask}
 
 
-@check("5g-4-hidden")
-def test_weights(student, rng, context):
-    """Accuracy on the sentences kept for grading, and on new ones. The answers come from the
-    weights: if tokens and classes are renumbered there, the answers follow.
-    """
-    path = require_result(context.artifacts, "encoder.params")
-    vocab = vocabulary(read_sentences(context.path("occupations/train.tsv"))[0])
-    kept, truth = read_sentences(context.gold_path("occupations/test.tsv"))
-    others = make_occupations(int(rng.integers(2**32)))["test"]
-    tokens = encode([*kept, *(sentence for sentence, _ in others)], vocab)
-    truth = np.array([*truth, *(group for _, group in others)])
-    # PAD, CLS and UNK have fixed numbers.
-    size = 3 + len(vocab)
-    renumbered = np.concatenate((np.arange(3), 3 + rng.permutation(len(vocab))))
-    order = np.roll(np.arange(N_CLASSES), int(rng.integers(1, N_CLASSES)))
-    answer = student.run(
-        classify,
-        path=str(path.resolve()),
-        vocab_size=size,
-        tokens=tokens,
-        renumbered=renumbered,
-        order=order,
-        batch=BATCH,
-    )
-    require_weights(answer, path, "./run.sh encoder_report creates it again.")
-    if "mismatch" in answer.entries():
-        raise WrongAnswer(
-            f"encoder.params doesn't fit your Encoder with default options, {size} tokens, "
-            f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n"
-            "./run.sh encoder_report creates it again."
-        )
-    plain, moved = (_logits(answer[name], len(tokens)) for name in ("plain", "moved"))
-    right = plain.argmax(axis=1) == truth
-    on_kept, on_others = right[: len(kept)].mean(), right[len(kept) :].mean()
-    student.note("needed encoder", NEEDED)
-    student.note("accuracy encoder", float(on_kept))
-    if on_kept < NEEDED:
-        bag = (
-            " A bag of words may reach a half: does your encoder use word order?"
-            if on_kept < 0.55
-            else ""
-        )
-        raise WrongAnswer(
-            f"With the weights in encoder.params, your Encoder classifies {on_kept:.1%} of the "
-            f"{len(kept)} sentences kept for grading correctly; {NEEDED:.0%} are needed.{bag}"
-        )
-    if on_others < FRESH_NEEDED:
-        raise WrongAnswer(
-            f"With the weights in encoder.params, your Encoder classifies {on_kept:.1%} of the "
-            f"sentences kept for grading correctly, but only {on_others:.1%} of newly drawn ones "
-            "of the same kind."
-        )
-    if not np.abs(moved - plain[:, order]).max() <= CLOSE * max(1, np.abs(plain).max()):
-        raise WrongAnswer(
-            "With the rows of tok_emb and head in another order, and tokens numbered accordingly, "
-            "your Encoder's answers change. They do not come from the weights."
-        )
+@draws(ENTROPY, "5g-6-basic", "5g-3-hidden")
+def entropies(rng, large):
+    """Sentences of all lengths, and others in the same shape."""
+    n_head, T = int(rng.choice([2, 4])), int(rng.integers(5, 8))
+    once = again = draw_weights(rng, 3, n_head, T)
+    while np.array_equal(once["key_padding_mask"], again["key_padding_mask"]):
+        again = draw_weights(rng, 3, n_head, T)
+    more = [draw_weights(rng, 4, 3, int(rng.integers(6, 10)))] if large else []
+    return [once, again, *more]
 
 
-def _logits(answer, count):
-    sizes = [min(BATCH, count - start) for start in range(0, count, BATCH)]
-    parts = [
-        part.named("the Encoder's logits").array("float32", (size, N_CLASSES)).astype(float)
-        for part, size in zip(answer.items(len(sizes)), sizes)
+def more(rng, large: bool) -> int:
+    """By how much sizes of odd cases are larger than the smallest."""
+    return int(rng.integers(6, 20)) if large else 0
+
+
+@draws(BAG, "5g-7-basic", "5g-8-hidden")
+def odd_bags(rng, large):
+    """PAD anywhere, rows of only PAD, one sentence."""
+    n = more(rng, large)
+    vocab_size, T = int(rng.integers(9, 13)) + n, int(rng.integers(5, 8)) + n
+    anywhere = rng.integers(1, vocab_size, size=(6 + n, T))
+    anywhere *= rng.random(anywhere.shape) > 0.4
+    anywhere[0, :3] = 2, 0, 1  # a word, PAD, a word
+    anywhere[2] = 0
+    return [
+        (bag(rng, anywhere, vocab_size), ", where a row is only PAD"),
+        (bag(rng, np.zeros((2 + n, 3), int), vocab_size), ", which is only PAD"),
+        bag(rng, rng.integers(1, vocab_size, size=(1, 1 + n)), vocab_size),
     ]
-    return np.concatenate(parts)
+
+
+@draws(ACCURACY, "5g-7-basic", "5g-8-hidden")
+def odd_accuracies(rng, large):
+    """One sentence, one batch, batches of one."""
+    n = more(rng, large)
+    sizes = (7 + n, 1, True), (5 + n, 64, False), (1, None, True)
+    return [measuring(rng, *each) for each in sizes]
+
+
+@draws(ENTROPY, "5g-7-basic", "5g-8-hidden")
+def odd_entropies(rng, large):
+    """A sentence of only padding, weights of 0 and 1, one token."""
+    n = more(rng, large)
+    padded = draw_weights(rng, 4 + n, 2, 6 + n)
+    padded["key_padding_mask"][2] = True
+    padded["weights"] *= ~padded["key_padding_mask"][:, None, None, :]
+    sure = np.eye(5 + n, dtype=np.float32)[rng.permutation(5 + n)]
+    sure = {"weights": np.stack((sure, sure[::-1]))[None]}
+    one = {"weights": np.ones((1, 2 + n, 1, 1), np.float32)}
+    return [
+        padded,
+        sure | {"key_padding_mask": np.zeros((1, 5 + n), bool)},
+        one | {"key_padding_mask": np.zeros((1, 1), bool)},
+    ]
+
+
+@draws(TRAINING, "5g-7-basic", "5g-8-hidden")
+def odd_trainings(rng, large):
+    """Batches of one, one sentence, one batch."""
+    n = more(rng, large)
+    sizes = (9 + n, 2, 1), (1, 2 + n, 4 + n), (20 + n, 2, None)
+    return [training(rng, *each) for each in sizes]

@@ -1,265 +1,355 @@
 """Question 5g, basic: a bag of words, training, accuracy, and the entropy of attention."""
 
-import numpy as np
+from dataclasses import dataclass
 
 from autograder import WrongAnswer, check, probe
 from autograder.inside.wire import Array
-from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.problem5.q5g_training import judge_trainings, require_repetition
-from checks.support.cases import Case
+from checks.problem5.q5d import UNREACHED, differentiate, fill
+from checks.support.asked import Asked, Close, Same
 
 
-@probe(uses=(forbid_builtins,))
-def run_bag(cases):
-    """Create a BagOfWords for each case, and run it with the given weights, first with the rows in
-    another order.
+@dataclass(frozen=True)
+class Floats(Close):
+    """Python's floats, or a list of them: no tensors."""
+
+    def require(self, call: str, got, right) -> None:
+        """Compare two values of a reply; see `Asked`.
+
+        Raises:
+            WrongAnswer: they differ.
+        """
+        got = list(got) if isinstance(got, tuple) else got
+        for value in got if isinstance(got, list) else [got]:
+            if isinstance(value, Array) and value.kind == "tensor":
+                raise WrongAnswer(f"{call} should give Python floats, not tensors. Use .item().")
+        super().require(call, got, right)
+
+    def _compare(self, name, got, right):
+        if not abs(got - right) <= self.tolerance["float64"]:
+            raise WrongAnswer(f"{name} should be {right:.6g}; it is {got:.6g}.")
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A count that is not above the reference's.
+
+    says: the message, in which {call}, {got} and {right} stand for what they say.
+    """
+
+    says: str
+
+    def require(self, call: str, got, right) -> None:
+        """Compare two values of a reply; see `Asked`.
+
+        Raises:
+            WrongAnswer: it is larger.
+        """
+        if type(got) is not int or got > right:
+            raise WrongAnswer(self.says.format(call=call, got=got, right=right))
+
+
+CHANGED = Same("{call} changes its argument {got} in place. It belongs to the caller.")
+
+
+@probe
+def changed(given, before):
+    """For other probes: the names of those tensors that differ from the arrays."""
+    import torch
+
+    return [n for n, value in given.items() if not torch.equal(value, torch.from_numpy(before[n]))]
+
+
+@probe(uses=(fill, differentiate, changed))
+def bag(vocab_size, n_classes, idx, seed, upstream):
+    """Run BagOfWords, first with the rows in another order: its parameters, logits, gradients, and
+    whether it changed its input.
     """
     import torch
 
-    with forbid_builtins():
-        from submission.problem5.encoder import BagOfWords
+    from submission.problem5.encoder import BagOfWords
 
-        answers = []
-        for case in cases:
-            model = BagOfWords(case["vocab_size"], case["n_classes"])
-            fresh = {
-                name: parameter.detach().clone() for name, parameter in model.named_parameters()
-            }
-            with torch.no_grad():
-                for name, parameter in model.named_parameters():
-                    given = case["weights"].get(name)
-                    if given is not None and given.shape == tuple(parameter.shape):
-                        parameter.copy_(torch.from_numpy(given))
-                # A row of zeros stays so, in an embedding made with padding_idx=0.
-                if getattr(model.weight, "padding_idx", None) == 0:
-                    model.weight.weight[0] = 0
-            idx = torch.tensor(case["idx"])
-            model(idx.flip(0))
-            logits = model(idx)
-            if isinstance(logits, torch.Tensor) and logits.requires_grad:
-                logits.sum().backward()
-            answers.append(
-                {
-                    "fresh": fresh,
-                    "logits": logits,
-                    "idx": idx,
-                    "untrained": [
-                        name for name, value in model.named_parameters() if value.grad is None
-                    ],
-                }
-            )
-        return answers
+    model = BagOfWords(vocab_size, n_classes)
+    own = dict(model.named_parameters())
+    names = sorted(f"{name} {tuple(value.shape)} {value.dtype}" for name, value in own.items())
+    first = own["bias"].detach().clone() if "bias" in own else None
+    fill(model, seed, 1.0, {})
+    if getattr(model.weight, "padding_idx", None) == 0:  # such a row of zeros stays so
+        with torch.no_grad():
+            model.weight.weight[0] = 0
+    tokens = torch.tensor(idx)
+    model(tokens.flip(0))
+    logits = model(tokens)
+    return {
+        "parameters": names,
+        "bias": first,
+        "logits": logits,
+        "changed": changed({"idx": tokens}, {"idx": idx}),
+        **differentiate(logits, upstream, own),
+    }
 
 
-def judge_bags(student, cases: list[Case]) -> None:
-    """Check BagOfWords' parameters and output.
-
-    Raises:
-        WrongAnswer: one is wrong; names the likely cause.
-    """
-    answers = student.run(run_bag, cases=[case.inputs for case in cases]).items(len(cases))
-    for case, answer in zip(cases, answers):
-        idx, n_classes = case.inputs["idx"], case.inputs["n_classes"]
-        shapes = {name: weight.shape for name, weight in case.inputs["weights"].items()}
-        fresh = answer["fresh"].entries()
-        if fresh.keys() != shapes.keys():
-            raise WrongAnswer(
-                f"BagOfWords should have the parameters {' and '.join(shapes)}; it has "
-                f"{', '.join(sorted(fresh)) or 'none'}."
-            )
-        fresh = {
-            name: fresh[name].named(f"BagOfWords' {name}").array("float32", shape)
-            for name, shape in shapes.items()
-        }
-        if fresh["bias"].any():
-            raise WrongAnswer("BagOfWords' bias should be zeros at first.")
-        logits = answer["logits"].named("BagOfWords' logits")
-        padded = "" if idx.any(axis=1).all() else ", one of them only PAD"
-        try:
-            logits = logits.array("float32", (len(idx), n_classes)).astype(float)
-        except WrongAnswer as wrong:
-            if not padded or "NaN" not in wrong.message:
-                raise
-            cause = "a row of only PAD is divided by its number of words, which is 0."
-            raise WrongAnswer(f"{wrong.message}\nLikely cause: {cause}") from None
-        case.require(
-            f"BagOfWords on {idx.shape[0]} rows of {idx.shape[1]} tokens{padded}", logits, 1e-5
-        )
-        _require_kept("BagOfWords", case, answer, "idx")
-        untrained = answer["untrained"].texts() if idx.any() else []  # no words, no gradient
-        if untrained:
-            raise WrongAnswer(
-                f"No gradient of BagOfWords' logits reaches {', '.join(untrained[:2])}."
-            )
+BAG = Asked(
+    bag,
+    lambda inputs: (
+        f"BagOfWords({inputs['vocab_size']}, {inputs['n_classes']})(idx {inputs['idx'].shape})"
+    ),
+    {
+        "parameters": Same("BagOfWords should have the parameters {right}; it has {got}."),
+        "bias": Close("BagOfWords' bias at first"),
+        "logits": Close(),
+        "changed": CHANGED,
+        "unreached": UNREACHED,
+        "gradients": Close("The gradients of {call}"),
+    },
+)
 
 
-@probe(uses=(forbid_builtins,))
-def run_accuracy(cases):
-    """Run accuracy on a model that answers from a table, differently in training mode, and records
-    how it is used.
+@probe(uses=(changed,))
+def observe(x, y, epochs, options, training, heights, dropout):
+    """For other probes: run train_classifier on a model that records how it is used.
+
+    Token 0 of a sentence is its number; the model reads token 1, one of 12 words. With `heights`,
+    (epochs, N), it learns, but answers the i-th sentence of each epoch with a logit of that height
+    for the right class and 0 for the others; without gradients, the height is 4.
     """
     import torch
 
-    with forbid_builtins():
-        from submission.problem5.encoder import accuracy
+    from submission.problem5.encoder import train_classifier
 
-    class Table(torch.nn.Module):
-        def __init__(self, table):
+    sentences, classes = torch.tensor(x), torch.tensor(y)
+    batches, modes, leftover = [], [], []
+
+    class Learner(torch.nn.Module):
+        def __init__(self):
             super().__init__()
-            self.table = torch.nn.Parameter(table)
-            self.uses = []
+            self.weight = torch.nn.Parameter(torch.zeros(12, 4))
+            self.bias = torch.nn.Parameter(torch.zeros(4))
+            self.dropout = torch.nn.Dropout(dropout)
 
         def forward(self, idx):
-            self.uses.append([len(idx), self.training, torch.is_grad_enabled()])
-            return self.table[idx[:, 0]] * (-1 if self.training else 1)
+            logits = self.dropout(self.weight[idx[:, 1]]) + self.bias
+            numbers, height = idx[:, 0].tolist(), torch.full((len(idx), 1), 4.0)
+            if torch.is_grad_enabled():
+                if heights is not None:
+                    used = sum(map(len, batches))
+                    now = torch.from_numpy(heights.ravel()[used : used + len(idx)])
+                    height[: len(now), 0] = now.float()
+                batches.append(numbers)
+                modes.append(self.training)
+            if heights is not None:
+                right = torch.nn.functional.one_hot(torch.from_numpy(y), 4)[numbers]
+                logits = height * right + logits - logits.detach()
+            return logits
 
-    answers = []
-    for case in cases:
-        model = Table(torch.from_numpy(case["table"])).train(case["training"])
-        size = {} if case["batch_size"] is None else {"batch_size": case["batch_size"]}
-        x, y = torch.tensor(case["x"]), torch.tensor(case["y"])
-        result = accuracy(model, x, y, **size)
-        answers.append(
-            {"accuracy": result, "uses": model.uses, "training": model.training, "x": x, "y": y}
-        )
-    return answers
+    model = Learner().train(training)
+    model.weight.register_hook(  # called before a gradient is added to .grad
+        lambda gradient: leftover.append(model.weight.grad is not None and model.weight.grad.any())
+    )
+    losses = train_classifier(model, sentences, classes, epochs, **options)
+    N, order = len(y), [number for batch in batches for number in batch]
+    passes = [order[start : start + N] for start in range(0, len(order), N)]
+    long = N >= 20  # of fewer, random orders may be the same
+    return {
+        "losses": losses,
+        "modes": sorted({"training" if mode else "evaluation" for mode in modes}),
+        "largest": max(map(len, batches), default=0),
+        "uses": len(order),
+        "once each": all(sorted(each) == list(range(N)) for each in passes),
+        "given order": long and any(each == sorted(each) for each in passes),
+        "one order": long and len(passes) > 1 and passes[0] == passes[1],
+        "leftover": any(map(bool, leftover)),
+        "still": [name for name, value in model.named_parameters() if not value.any()],
+        "mode": "training" if model.training else "evaluation",
+        "changed": changed({"x": sentences, "y": classes}, {"x": x, "y": y}),
+        "order": order,
+        "weight": model.weight.detach(),
+    }
 
 
-def judge_accuracies(student, cases: list[Case]) -> None:
-    """Check that accuracy is right and uses the model correctly.
+@probe(uses=(observe,))
+def train(**inputs):
+    """Run train_classifier on a model with given losses: what it returns and does."""
+    found = observe(**inputs, dropout=0.0)
+    return {name: found[name] for name in found if name not in ("order", "weight")}
 
-    Raises:
-        WrongAnswer: it does not; names the likely cause.
+
+def written(inputs: dict) -> str:
+    """A call of train_classifier as a student would write it."""
+    options = "".join(f", {name}={value}" for name, value in inputs["options"].items())
+    model = "model" if inputs["training"] else "model.eval()"
+    shapes = f"x {inputs['x'].shape}, y {inputs['y'].shape}"
+    return f"train_classifier({model}, {shapes}, {inputs['epochs']}{options})"
+
+
+TRAINING = Asked(
+    train,
+    written,
+    {
+        "uses": Same(
+            "{call} should run the model with gradients on {right} sentences, all epochs together; "
+            "it does on {got}."
+        ),
+        "modes": Same(
+            "{call} trains in {got} mode. Call model.train() first, and again after anything that "
+            "calls model.eval()."
+        ),
+        "largest": AtMost("{call} makes batches of {got}; they should have at most {right}."),
+        "once each": Same(
+            "In an epoch of {call}, sentences are left out, and others used more than once. "
+            "torch.randperm(N) has each once."
+        ),
+        "given order": Same(
+            "{call} uses the sentences in their given order. Draw a random order for each epoch."
+        ),
+        "one order": Same(
+            "{call} has the same order in all epochs. Draw a new one for each, from one generator "
+            "that is seeded once."
+        ),
+        "leftover": Same(
+            "In {call}, gradients of earlier batches are still in .grad when those of a new batch "
+            "are added. Call optimizer.zero_grad() before backward()."
+        ),
+        "still": Same(
+            "After {call}, the model's {got} is unchanged. Are all of model.parameters() passed to "
+            "the optimizer, and is optimizer.step() called?"
+        ),
+        # whatever is learned, the model's answers are given
+        "losses": Floats(tolerance={"float64": 1e-4}),
+        "mode": Same("{call} should leave the model in {right} mode; it is in {got} mode."),
+        "changed": CHANGED,
+    },
+)
+
+
+@probe(uses=(observe,))
+def learn(x, y, seed):
+    """Run train_classifier on a model with dropout twice with the same seed, with another one, and
+    with a tiny learning rate; and without dropout: whether they differ, and losses fall.
     """
-    answers = student.run(run_accuracy, cases=[case.inputs for case in cases]).items(len(cases))
-    for case, answer in zip(cases, answers):
-        _require_accuracy(case, answer)
-
-
-def _require_accuracy(case, answer):
-    size, training = case.inputs["batch_size"] or 256, case.inputs["training"]
-    result = answer["accuracy"].named("what accuracy returns")
-    if isinstance(result.value, Array) and result.value.kind == "tensor":
-        raise WrongAnswer(
-            f"accuracy should return a Python float, not {result.describe()}. Use .item()."
-        )
-    got = result.number()
-    if not abs(got - case.right) < 1e-6:
-        raise WrongAnswer(
-            f"accuracy on {len(case.inputs['y'])} sentences, with batch_size={size}, should be "
-            f"{case.right:.6g}; it is {got:.6g}.{case.cause(got)}"
-        )
-    uses = [use.items(3) for use in answer["uses"].items()]
-    uses = [(rows.number(), mode.flag(), gradients.flag()) for rows, mode, gradients in uses]
-    if any(mode for _, mode, _ in uses):
-        raise WrongAnswer("accuracy runs the model in training mode. Call model.eval() first.")
-    if any(gradients for _, _, gradients in uses):
-        raise WrongAnswer(
-            "accuracy runs the model with gradients enabled. Run it within torch.no_grad()."
-        )
-    if (most := max((rows for rows, _, _ in uses), default=0)) > size:
-        raise WrongAnswer(
-            f"With batch_size={size}, accuracy gives the model {most} sentences at a time."
-        )
-    if answer["training"].flag() is not training:
-        modes = ("training", "evaluation") if training else ("evaluation", "training")
-        raise WrongAnswer(
-            f"The model was in {modes[0]} mode before accuracy, and is in {modes[1]} mode "
-            "afterwards."
-        )
-    _require_kept("accuracy", case, answer, "x", "y")
-
-
-@probe(uses=(forbid_builtins,))
-def run_entropy(cases):
-    """Run attention_entropy on weights and masks."""
     import torch
 
-    with forbid_builtins():
-        from submission.problem5.encoder import attention_entropy
+    def run(epochs=2, dropout=0.5, **options):
+        torch.rand(1)  # independent of earlier draws
+        options = {"batch_size": 16, "learning_rate": 0.03, "seed": seed, **options}
+        return observe(x, y, epochs, options, training=True, heights=None, dropout=dropout)
 
-    answers = []
-    for case in cases:
-        weights, mask = torch.tensor(case["weights"]), torch.tensor(case["mask"])
-        with forbid_builtins():
-            entropy = attention_entropy(weights, mask)
-        answers.append({"entropy": entropy, "weights": weights, "mask": mask})
-    return answers
+    once, again, other, slow = run(), run(), run(seed=seed + 1), run(learning_rate=1e-9)
+    losses = run(epochs=6, dropout=0.0)["losses"]
+    return {
+        "same order": once["order"] == again["order"],
+        "another order": once["order"] != other["order"],
+        "same weights": torch.equal(once["weight"], again["weight"]),
+        "largest step": slow["weight"].abs().max().item(),
+        "falling": losses[-1] < losses[0],
+    }
 
 
-def judge_entropies(student, cases: list[Case]) -> None:
-    """Check that attention_entropy returns the entropy of each head, (n_head).
+LEARNING = Asked(
+    learn,
+    "train_classifier(model, {x}, {y}, 2, seed={seed})",
+    {
+        "same order": Same(
+            "With the same seed, train_classifier uses the sentences in a different order. Draw "
+            "the order from a generator seeded with `seed`."
+        ),
+        "another order": Same(
+            "With another seed, train_classifier uses the sentences in the same order. Draw the "
+            "order from a generator seeded with `seed`."
+        ),
+        "same weights": Same(
+            "With the same seed and a model with dropout, train_classifier ends with different "
+            "weights. Call torch.manual_seed(seed) first."
+        ),
+        "largest step": Close(
+            "The largest change of a weight in {call} with learning_rate=1e-9", {"float64": 1e-5}
+        ),
+        "falling": Same("The training loss should fall over 6 epochs, and it does not."),
+    },
+)
 
-    Raises:
-        WrongAnswer: it does not; names the likely cause.
+
+@probe(uses=(changed,))
+def share(table, x, y, options, training):
+    """Run accuracy on a model that answers from a table, with the other sign in training mode: what
+    it returns, and how it used the model.
     """
-    answers = student.run(run_entropy, cases=[case.inputs for case in cases]).items(len(cases))
-    for case, answer in zip(cases, answers):
-        entropy = answer["entropy"].named("attention_entropy").present()
-        data = entropy.value.data if isinstance(entropy.value, Array) else np.zeros(0)
-        if data.dtype.kind == "f" and np.isnan(data).any():
-            raise WrongAnswer(
-                "attention_entropy is NaN for some heads.\nLikely cause: 0 ln 0 counts as 0; "
-                "torch.log(0) times 0 is NaN."
-            )
-        # A float32 sum over a few hundred rows; a tiny number inside the logarithm is accepted.
-        case.require("attention_entropy", entropy.array(None, case.right.shape).astype(float), 1e-4)
-        _require_kept("attention_entropy", case, answer, "weights", "mask")
+    import torch
+
+    from submission.problem5.encoder import accuracy
+
+    uses = []
+
+    class Table(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Parameter(torch.from_numpy(table))
+
+        def forward(self, idx):
+            uses.append((len(idx), self.training, torch.is_grad_enabled()))
+            return self.table[idx[:, 0]] * (-1 if self.training else 1)
+
+    model = Table().train(training)
+    sentences, classes = torch.tensor(x), torch.tensor(y)
+    result = accuracy(model, sentences, classes, **options)
+    return {
+        "accuracy": result,
+        "modes": sorted({"training" if mode else "evaluation" for _, mode, _ in uses}),
+        "gradients": any(gradients for _, _, gradients in uses),
+        "largest": max((count for count, _, _ in uses), default=0),
+        "mode": "training" if model.training else "evaluation",
+        "changed": changed({"x": sentences, "y": classes}, {"x": x, "y": y}),
+    }
 
 
-def _require_kept(call, case, answer, *names):
-    """Check that a call left its arguments as they were."""
-    for name in names:
-        given, after = case.inputs[name], answer[name]
-        if not np.array_equal(after.array(given.dtype.name, given.shape), given):
-            raise WrongAnswer(f"{call} changes {name} in place. It belongs to the caller.")
+ACCURACY = Asked(
+    share,
+    lambda inputs: (
+        f"accuracy(model.{'train' if inputs['training'] else 'eval'}(), x {inputs['x'].shape}, "
+        f"y {inputs['y'].shape}"
+        f"{''.join(f', {name}={value}' for name, value in inputs['options'].items())})"
+    ),
+    {
+        "accuracy": Floats(tolerance={"float64": 1e-6}),
+        "modes": Same("{call} runs the model in {got} mode. Call model.eval() first."),
+        "gradients": Same("{call} computes gradients. Run the model within torch.no_grad()."),
+        "largest": AtMost("{call} gives the model {got} sentences at a time, not {right}."),
+        "mode": Same("{call} leaves the model in {got} mode."),
+        "changed": CHANGED,
+    },
+)
 
 
-JUDGES = {
-    "bag": judge_bags,
-    "training": judge_trainings,
-    "accuracy": judge_accuracies,
-    "entropy": judge_entropies,
-}
+@probe(uses=(changed,))
+def spread(weights, key_padding_mask):
+    """Run attention_entropy: what it returns, and which arguments it changed."""
+    import torch
+
+    from submission.problem5.encoder import attention_entropy
+
+    before = {"weights": weights, "key_padding_mask": key_padding_mask}
+    given = {name: torch.tensor(array) for name, array in before.items()}
+    entropy = attention_entropy(*given.values())
+    return {"entropy": entropy, "changed": changed(given, before)}
 
 
-def judge_pieces(student, cases: list[Case]) -> None:
-    """Judge cases, each of the piece about["piece"], with one probe per piece.
-
-    Raises:
-        WrongAnswer: a case is wrong; names the likely cause.
-    """
-    for piece, judge in JUDGES.items():
-        if mine := [case for case in cases if case.about["piece"] == piece]:
-            judge(student, mine)
-
-
-@check("5g-1-basic")
-def test_bag(student, cases):
-    """Rows without and with PAD at the end."""
-    judge_pieces(student, cases)
+ENTROPY = Asked(
+    spread,
+    "attention_entropy({weights}, {key_padding_mask})",
+    {
+        # a tiny number inside the logarithm is accepted
+        "entropy": Close(tolerance={"float32": 1e-4}, dtypes=("float64",)),
+        "changed": CHANGED,
+    },
+)
 
 
-@check("5g-2-basic")
-def test_training(student, rng, cases):
-    """Batches with a smaller last one; seeds, dropout and the learning rate."""
-    judge_pieces(student, cases)
-    require_repetition(student, rng)
+@check("5g-1-basic", "5g-2-basic", "5g-5-basic", "5g-6-basic", "5g-7-basic")
+def test_pieces(student, calls):
+    """Those of the four pieces that the calls ask for."""
+    require_pieces(student, calls)
 
 
-@check("5g-5-basic")
-def test_accuracy(student, cases):
-    """Numbers of sentences that fill batches and that don't."""
-    judge_pieces(student, cases)
-
-
-@check("5g-6-basic")
-def test_entropy(student, cases):
-    """Sentences of all lengths."""
-    judge_pieces(student, cases)
-
-
-@check("5g-7-basic")
-def test_odd_cases(student, cases):
-    """PAD anywhere, rows of only PAD; one sentence, one batch, batches of one."""
-    judge_pieces(student, cases)
+def require_pieces(student, calls) -> None:
+    """Judge the calls of each probe; also for the hidden checks."""
+    for asked in (BAG, TRAINING, LEARNING, ACCURACY, ENTROPY):
+        asked.require(student, calls)
