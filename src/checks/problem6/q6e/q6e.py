@@ -2,12 +2,10 @@
 
 from autograder import check
 from checks.problem6.q6e.clipping import judge_clipping, judge_scores
-from checks.problem6.q6e.filters import judge_filters
-from checks.problem6.q6e.generation import judge_generate, judge_random_numbers
 from checks.problem6.q6e.runs import rare_cases
-from checks.problem6.q6e.sampled_texts import judge_texts
 from checks.problem6.q6e.setups import EXPLODING, SLOW, judge_training
 from checks.problem6.q6e.stacks import judge_init, judge_stacks
+from checks.problem6.q6e_texts import require_texts
 
 
 def judge(student, judgment, cases) -> None:
@@ -26,22 +24,6 @@ def test_scores_and_clipping(student, cases):
     judge(student, judge_clipping, [case for case in cases if "gradients" in case.inputs])
 
 
-@check("6e-4-basic")
-def test_filters(student, cases):
-    """Rows, batches of rows, the handout's examples; rare: ties, limits, and arguments out of
-    range.
-    """
-    judge(student, judge_filters, cases)
-
-
-@check("6e-5-basic")
-def test_repetition(student, cases):
-    """The handout's example, repeated tokens; rare: no tokens, n = 1, n greater than their number,
-    all excluded.
-    """
-    judge(student, judge_filters, cases)
-
-
 @check("6e-6-basic")
 def test_stack_and_init(student, cases):
     """One or more sublayers; a model with the usual modules; rare: no sublayers, and a model with
@@ -54,23 +36,11 @@ def test_stack_and_init(student, cases):
         judge_stacks(student, [case for case in stacks if case.about.get("rare")])
 
 
-@check("6e-9-basic")
-def test_generate(student, cases):
-    """Options alone and combined, prompts and texts longer than the model's context; rare: limits,
-    and options out of range.
-    """
-    for case in cases:
-        if case.about.get("random numbers"):
-            judge_random_numbers(student, case)
-    judge(student, judge_generate, [case for case in cases if not case.about.get("random numbers")])
-
-
 @check("6e-7-basic")
-def test_set_ups(student, rng, cases):
+def test_set_ups(student, rng, calls):
     """Each at a size that takes seconds: an exploding training, a model that repeats itself, a slow
     training.
     """
-    for case in cases:
-        judge_texts(student, case)
+    require_texts(student, calls)
     judge_training(student, rng, EXPLODING)
     judge_training(student, rng, SLOW)
