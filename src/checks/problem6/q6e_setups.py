@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder import Answer, WrongAnswer, probe
+from autograder import Answer, WrongAnswer, check, probe
+from checks.problem6.q6e.sampled_texts import judge_texts
 
 VOCAB = 24
 ROWS_OF_TEST = 32
@@ -337,3 +338,14 @@ def _loss(answer: Answer, setup, y):
         return np.inf
     ahead = logits - np.take_along_axis(logits, y[..., None], axis=-1)  # of the right word
     return float(np.logaddexp.reduce(ahead, axis=-1).mean())
+
+
+@check("6e-7-basic")
+def test_set_ups(student, rng, cases):
+    """Each at a size that takes seconds: an exploding training, a model that repeats itself, a slow
+    training.
+    """
+    for case in cases:
+        judge_texts(student, case)
+    judge_training(student, rng, EXPLODING)
+    judge_training(student, rng, SLOW)
