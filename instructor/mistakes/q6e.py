@@ -21,7 +21,7 @@ STEP = '''    for parameter in parameters:
 
 EXPLODING = [
     misconception("scores-unscaled", "The scores are not scaled.",
-          edit(SCALED, "scores = q @ k.transpose(-2, -1)"), (SCORES, SET_UPS)),
+          edit(SCALED, "scores = q @ k.transpose(-2, -1)"), (SCORES,)),
     misconception("scores-head-dim", "The scores are divided by head_dim.",
           edit(SCALED, SCALED.replace("math.sqrt(q.size(-1))", "q.size(-1)")), (SCORES,)),
     slip("scores-length", "The scores are divided by the root of T.",
@@ -45,6 +45,15 @@ EXPLODING = [
          (SCORES,)),
     slip("scores-detached", "No gradient reaches queries and keys.",
          edit(SCALED, SCALED.replace("q @ k", "q.detach() @ k.detach()")), (SCORES,)),
+    slip("clip-generator",
+         "The generator of parameters is run through twice.", (Fill("clip_gradients", '''
+norm = math.sqrt(sum(p.grad.square().sum().item() for p in parameters if p.grad is not None))
+for p in parameters:
+    if p.grad is not None and not math.isfinite(norm):
+        p.grad = None
+    elif p.grad is not None and norm > max_norm:
+        p.grad.mul_(max_norm / norm)
+'''),), (SCORES, SET_UPS)),
     misconception("clip-each", "Each parameter is clipped by itself.", (Fill("clip_gradients", '''
 parameters = [parameter for parameter in parameters if parameter.grad is not None]
 norm = math.sqrt(sum(parameter.grad.norm().item() ** 2 for parameter in parameters))
@@ -67,8 +76,14 @@ for parameter in parameters:
     misconception("clip-root-mean-square", "The norm is the root of the mean of the squares.",
           edit(NORM, NORM + "\n    norm /= math.sqrt(max(1, sum(p.grad.numel() for p in "
                             "parameters)))"), (SCORES,)),
+    slip("clip-broken-alone", "Only the gradient that is no number becomes None.",
+         edit("            parameter.grad = None",
+              "            parameter.grad = parameter.grad if parameter.grad.isfinite().all() "
+              "else None"), (SCORES,)),
     slip("clip-first-alone", "The loop ends after the first parameter.",
          edit(STEP, STEP + "\n        break"), (SCORES,)),
+    misconception("clip-always", "Small gradients are enlarged to max_norm.",
+          edit("        elif norm > max_norm:", "        elif norm > 0:"), (SCORES,)),
     slip("clip-squares-compared", "The square of the norm is compared with max_norm.",
          edit("        elif norm > max_norm:", "        elif norm ** 2 > max_norm:"), (SCORES,)),
     slip("clip-zeros-for-none", "Parameters without gradients get gradients of 0.",
@@ -80,19 +95,10 @@ for parameter in parameters:
                     "parameters]).norm().item()"), (SCORES,)),
     misconception("clip-weights", "The norm is that of the weights.",
           edit(NORM, NORM.replace("parameter.grad.square", "parameter.data.square")), (SCORES,)),
-    slip("clip-generator",
-         "The generator of parameters is run through twice.", (Fill("clip_gradients", '''
-norm = math.sqrt(sum(p.grad.square().sum().item() for p in parameters if p.grad is not None))
-for p in parameters:
-    if p.grad is not None and not math.isfinite(norm):
-        p.grad = None
-    elif p.grad is not None and norm > max_norm:
-        p.grad.mul_(max_norm / norm)
-'''),), (SCORES, SET_UPS)),
     slip("clip-none-gradients", "Parameters without gradients are not thought of.",
          edit(LISTED, "parameters = list(parameters)"), (SCORES,)),
-    misconception("clip-always", "Small gradients are enlarged to max_norm.",
-          edit("        elif norm > max_norm:", "        elif norm > 0:"), (SCORES,)),
+    misconception("clip-parameters", "The parameters are scaled; the gradients should be.",
+          edit(CLIPPED, "            parameter.data.mul_(max_norm / norm)"), (SCORES,)),
     edge("clip-zero-norm", "A norm of 0 is divided by.",
          edit(f"        elif norm > max_norm:\n{CLIPPED}",
               "        else:\n            parameter.grad.mul_(min(1.0, max_norm / norm))"),
@@ -115,10 +121,6 @@ for p in parameters:
     slip("clip-zeroed", "Instead of skipping the step, gradients become 0.",
          edit("            parameter.grad = None", "            parameter.grad.zero_()"),
          (SCORES,)),
-    slip("clip-broken-alone", "Only the gradient that is no number becomes None.",
-         edit("            parameter.grad = None",
-              "            parameter.grad = parameter.grad if parameter.grad.isfinite().all() "
-              "else None"), (SCORES,)),
     edge("clip-raises", "A norm that is not finite is an error.", (Fill("clip_gradients", '''
 norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm, error_if_nonfinite=True).item()
 '''),), (SCORES,)),
@@ -140,7 +142,7 @@ FINAL = "y = self.final_norm(y)"
 
 STACKS = [
     misconception("stack-post-norm", "The norm comes after the sum.",
-          edit(LINE, "            y = norm(y + sublayer(y))"), (STACK, SET_UPS)),
+          edit(LINE, "            y = norm(y + sublayer(y))"), (STACK,)),
     slip("stack-post-norm-at-the-end", "One sublayer, the last, still has its norm after the sum.",
          edit(LINE, "            y = norm(y + sublayer(y)) if norm is self.norms[-1] else y + "
                     "sublayer(norm(y))"), (STACK,)),
@@ -148,6 +150,9 @@ STACKS = [
           edit(LINE, "            y = y + sublayer(norm(x))"), (STACK,)),
     misconception("stack-halved", "Each sum is divided by the root of 2.",
           edit(LINE, "            y = (y + sublayer(norm(y))) / math.sqrt(2)"), (STACK,)),
+    slip("stack-sublayers-in-list", "The sublayers are in a plain list.",
+         edit("self.sublayers = nn.ModuleList(sublayers)", "self.sublayers = sublayers"),
+         (STACK, SET_UPS)),
     slip("stack-of-copies", "The stack has copies of the sublayers.",
          edit("self.sublayers = nn.ModuleList(sublayers)",
               "self.sublayers = __import__('copy').deepcopy(nn.ModuleList(sublayers))"), (STACK,)),
@@ -163,9 +168,6 @@ STACKS = [
          (STACK,)),
     slip("stack-norms-in-list", "The norms are in a plain list.",
          edit(NORMS, "self.norms = [nn.LayerNorm(d_model) for _ in sublayers]"), (STACK,)),
-    slip("stack-sublayers-in-list", "The sublayers are in a plain list.",
-         edit("self.sublayers = nn.ModuleList(sublayers)", "self.sublayers = sublayers"),
-         (STACK, SET_UPS)),
     misconception("stack-normed-residual", "The residual path starts from the normalized x.",
           edit(LINE, "            y = norm(y)\n            y = y + sublayer(y)"), (STACK,)),
     misconception("stack-no-residual", "The residual path is missing.",
@@ -173,7 +175,13 @@ STACKS = [
     misconception("stack-output-normed", "What the sublayer returns is normalized.",
           edit(LINE, "            y = y + norm(sublayer(y))"), (STACK,)),
     misconception("stack-bare", "Nothing is normalized but the end.",
-          edit(LINE, "            y = y + sublayer(y)"), (STACK, SET_UPS)),
+          edit(LINE, "            y = y + sublayer(y)"), (STACK,)),
+    slip("stack-detached", "No gradient passes along the residual path.",
+         edit(LINE, "            y = y.detach() + sublayer(norm(y))"), (STACK,)),
+    slip("stack-first-norm-alone", "The first norm is used before each sublayer.",
+         edit(LINE, "            y = y + sublayer(self.norms[0](y))"), (STACK,)),
+    slip("stack-normalized-again", "What the last norm returns is normalized again, without weights.",
+         edit(FINAL, "y = F.layer_norm(self.final_norm(y), y.shape[-1:])"), (STACK,)),
     slip("stack-in-place", "x is changed in place.",
          edit(LINE, "            y += sublayer(norm(y))"), (STACK,)),
     slip("stack-no-affine", "The norms have no weights.",
@@ -189,6 +197,7 @@ STACKS = [
           edit(NORMS, "self.norms = nn.ModuleList([nn.LayerNorm(d_model) if i % 2 == 0 else "
                       "nn.Identity() for i in "
                       "range(len(sublayers))])"), (STACK,)),
+    slip("init-biases-stay", "The biases are what they were.", edit(BIAS, ""), (STACK,)),
     misconception("init-all-scaled",
           "All layers are scaled.", edit("if module in writing else std\n"
         "            )",
@@ -197,7 +206,7 @@ STACKS = [
         "            )",
         "if False else std)"), (STACK,)),
     misconception("init-nothing", "It changes nothing.", (Fill("init_depth_scaled", "pass"),),
-          (STACK, SET_UPS)),
+          (STACK,)),
     slip("init-head-too", "The last layer of the model is scaled, too.",
          edit("    writing = set()", "    writing = {[part for part in model.modules() if "
                                      "isinstance(part, nn.Linear)][-1]}"), (STACK,)),
@@ -231,9 +240,13 @@ STACKS = [
     edge("init-sequential-alone", "The last part of an mlp is looked for by its index.",
          edit(LINEARS, 'writing.update([module[2]] if isinstance(module, nn.Sequential) else [])'),
          (STACK,)),
-    slip("init-biases-stay", "The biases are what they were.", edit(BIAS, ""), (STACK,)),
     slip("init-biases-drawn", "The biases are drawn, too.",
          edit(BIAS, BIAS.replace("zeros_(module.bias)", "normal_(module.bias, std=std)")),
+         (STACK,)),
+    edge("init-proj-of-any-type", "What is named proj is drawn, whatever its type.",
+         edit("        if isinstance(module, nn.Linear):",
+              "        if isinstance(module, (nn.Linear, nn.Conv1d)) and (\n            "
+              "isinstance(module, nn.Linear) or module is getattr(model, 'proj', None)\n        ):"),
          (STACK,)),
     edge("init-needs-biases", "Layers without biases are not thought of.",
          edit(BIAS, "            nn.init.zeros_(module.bias)\n"), (STACK,)),
