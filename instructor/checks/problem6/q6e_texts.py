@@ -7,10 +7,11 @@ import itertools
 import numpy as np
 
 from autograder import check
-from checks.problem6.q6e_texts import AGAIN, FILTERS, RARE, SPEECH, TEXTS, require_usual_and_rare
+from checks.problem6.q6e import require_rare_last
+from checks.problem6.q6e_setups import VOCAB, draw_language
+from checks.problem6.q6e_texts import AGAIN, FILTERS, RARE, SPEECH, TEXTS
 from instructor.checks.drawing import draws
 
-VOCAB = 24  # words of the language
 OUT_OF_RANGE = {
     "temperature": (0.0, -1.0),
     "top_k": (0, -2),
@@ -23,7 +24,7 @@ OUT_OF_RANGE = {
 @check("6e-8-hidden")
 def test_generate(student, calls):
     """As the basic check, with other sizes, and all pairs of options."""
-    require_usual_and_rare(student, calls)
+    require_rare_last(student, calls, FILTERS, TEXTS, AGAIN)
 
 
 def call(function: str, logits: np.ndarray, *arguments) -> dict:
@@ -233,9 +234,7 @@ def again(rng):
 
 @draws(SPEECH, "6e-7-basic")
 def language(rng):
-    """A language in which three words are likely after each word, and all are equally frequent."""
-    chances = np.full((VOCAB, VOCAB), 0.05 / VOCAB)
-    for chance in (0.6, 0.25, 0.1):
-        chances[np.arange(VOCAB), rng.permutation(VOCAB)] += chance
-    logits, (start, seed) = np.log(chances).astype(np.float32), rng.integers((VOCAB, 1 << 30))
+    """A model that knows a language."""
+    logits = np.log(draw_language(rng).chances).astype(np.float32)
+    start, seed = rng.integers((VOCAB, 1 << 30))
     return [{"logits": logits, "start": int(start), "steps": 120, "seed": int(seed)}]

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder import Failed, Verdict, WrongAnswer, check, describe, probe
+from autograder import WrongAnswer, check, describe, probe
 from autograder.inside.wire import Array
+from checks.problem6.q6e import require_rare_last
 from checks.support.asked import Asked, Close, Same
 from common.ngrams import repetition_rate
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
-RARE = " (a rare case)"  # marks calls that cost a quarter of the points, as the handout says
+RARE = " (a rare case)"  # a remark: such calls cost a quarter of the points
 
 
 @probe
@@ -215,23 +216,8 @@ AGAIN = Asked(
 
 @check("6e-4-basic", "6e-5-basic", "6e-9-basic")
 def test_texts(student, calls):
-    """What changes logits, and generate."""
-    require_usual_and_rare(student, calls)
-
-
-def require_usual_and_rare(student, calls) -> None:
-    """Judge the usual calls, then the rare ones, which leave three quarters of the points; also for
-    the hidden check.
-    """
-    for asked in (FILTERS, TEXTS, AGAIN):
-        asked.require(student, [call for call in calls if RARE not in call.remark])
-    try:
-        for asked in (FILTERS, TEXTS):
-            asked.require(student, [call for call in calls if RARE in call.remark])
-    except Failed as failed:
-        if failed.verdict in (Verdict.WRONG_ANSWER, Verdict.EXCEPTION):
-            failed.fraction = 0.75
-        raise
+    """What changes logits, and generate; then the rare cases."""
+    require_rare_last(student, calls, FILTERS, TEXTS, AGAIN)
 
 
 # Case ii: texts of a model that knows a language perfectly

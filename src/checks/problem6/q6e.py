@@ -1,0 +1,290 @@
+"""Question 6e, basic: attention_scores and clip_gradients, PreNormStack and init_depth_scaled."""
+
+from autograder import Failed, Verdict, check, probe
+from checks.support.asked import Asked, Close, Same
+
+KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
+TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
+
+
+def require_rare_last(student, calls, *asked: Asked) -> None:
+    """Judge the usual calls, and then the rare ones, which cost less: those with a remark.
+
+    Raises:
+        Failed: the first call that is wrong.
+    """
+    usual, rare = ([call for call in calls if bool(call.remark) == wanted] for wanted in (0, 1))
+    for each in asked:
+        each.require(student, usual)
+    try:
+        for each in asked:
+            each.require(student, rare)
+    except Failed as failed:
+        if failed.verdict in (Verdict.WRONG_ANSWER, Verdict.EXCEPTION):
+            failed.fraction = KEPT
+        raise
+
+
+@probe
+def differentiate(output, inputs):
+    """For other probes: the gradients of a weighted sum of `output` in each of the inputs, and the
+    names of those that no gradient reaches.
+    """
+    import torch
+
+    if isinstance(output, torch.Tensor) and output.requires_grad:
+        weights = torch.linspace(-1, 2, output.numel(), dtype=output.dtype)
+        (output.flatten() * weights).sum().backward()
+    reached = {name: value.grad for name, value in inputs.items() if value.grad is not None}
+    return {"unreached": [name for name in inputs if name not in reached], "gradients": reached}
+
+
+@probe(uses=(differentiate,))
+def score(q, k):
+    """Run attention_scores: its result, which arguments it changed, and the gradients in both."""
+    import torch
+
+    from submission.problem6.fixes import attention_scores
+
+    leaves = {"q": torch.from_numpy(q).requires_grad_(), "k": torch.from_numpy(k).requires_grad_()}
+    given = {name: leaf.clone() for name, leaf in leaves.items()}
+    output = attention_scores(*given.values())
+    return {
+        "output": output,
+        "changed": [name for name, leaf in leaves.items() if not torch.equal(given[name], leaf)],
+        **differentiate(output, leaves),
+    }
+
+
+UNREACHED = Same(
+    "No gradient passes through {call} to {got}. Avoid .data, .detach() and torch.no_grad()."
+)
+SCORES = Asked(
+    score,
+    "attention_scores({q}, {k})",
+    {
+        "output": Close(tolerance=TOLERANCE),
+        "changed": Same("{call} changes its argument {got} in place."),
+        "unreached": UNREACHED,
+    },
+)
+
+
+@probe
+def clip(gradients, max_norm, listed):
+    """Run clip_gradients on parameters with these gradients, or None: what it returns, which
+    parameters changed, all gradients afterwards, and which of them are new tensors.
+    """
+    import math
+
+    import torch
+
+    from submission.problem6.fixes import clip_gradients
+
+    model = torch.nn.Module()
+    for number, gradient in enumerate(gradients):
+        value = torch.zeros(3) if gradient is None else torch.from_numpy(gradient.copy())
+        parameter = torch.nn.Parameter(torch.full_like(value, 0.5))
+        parameter.grad = None if gradient is None else value
+        model.register_parameter(f"p{number}", parameter)
+    named = dict(model.named_parameters())
+    held = {name: parameter.grad for name, parameter in named.items()}
+    # a list would not show that an iterator can be used up
+    norm = clip_gradients([*named.values()] if listed else model.parameters(), max_norm)
+    after = {name: value.grad for name, value in named.items() if value.grad is not None}
+    return {
+        "norm": "not finite" if isinstance(norm, float) and not math.isfinite(norm) else norm,
+        "float": isinstance(norm, (int, float)),
+        "changed": [name for name, value in named.items() if not (value == 0.5).all()],
+        "none": ", ".join(name for name in named if name not in after) or "no parameter",
+        "gradients": after,
+        "replaced": [
+            name
+            for name, value in after.items()
+            if held[name] is not None and not torch.equal(held[name], value)
+        ],
+    }
+
+
+def written_clipping(inputs: dict) -> str:
+    """A call of clip_gradients as a student would write it, and the gradients' shapes."""
+    shapes = ", ".join(str(None if g is None else g.shape) for g in inputs["gradients"])
+    given = "list(model.parameters())" if inputs["listed"] else "model.parameters()"
+    return f"clip_gradients({given}, {inputs['max_norm']:.4g}), for gradients {shapes}"
+
+
+CLIPPING = Asked(
+    clip,
+    written_clipping,
+    {
+        "norm": Close("What is returned by {call},", TOLERANCE),
+        "float": Same("What is returned by {call}, should be a Python float: use .item()."),
+        "changed": Same("{call}, changes the parameters {got}. It should change only gradients."),
+        "none": Same("After {call}, the gradients of {right} should be None; those of {got} are."),
+        "gradients": Close("After {call}: gradients", TOLERANCE),
+        "replaced": Same(
+            "After {call}, the gradients of {got} are right, but in new tensors. They should be "
+            "changed in place, as grad.mul_(...) does."
+        ),
+    },
+)
+
+
+@probe(uses=(differentiate,))
+def stack(x, weights, gains, shifts):
+    """Run PreNormStack on x with sublayers tanh(x @ weight): its output, the gradients of x and of
+    the weights, which sublayers are not among its parameters, its other parameters; then, with
+    these gains and shifts in the order in which norms are used, its output, and how often each is
+    used.
+    """
+    from collections import Counter
+
+    import torch
+
+    from submission.problem6.fixes import PreNormStack
+
+    class Sublayer(torch.nn.Module):
+        def __init__(self, weight):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.from_numpy(weight))
+
+        def forward(self, x):
+            return torch.tanh(x @ self.weight)
+
+    sublayers = [Sublayer(weight) for weight in weights]
+    stack = PreNormStack(sublayers, x.shape[-1])
+    mine = {f"sublayer {number}": part.weight for number, part in enumerate(sublayers)}
+    known = {id(parameter) for parameter in stack.parameters()}
+    norms = {
+        part: ", ".join(f"{name} {tuple(value.shape)}" for name, value in own.items())
+        for part in stack.modules()
+        if (own := dict(part.named_parameters(recurse=False))) and not isinstance(part, Sublayer)
+    }
+    counts = Counter(norms.values()).items()
+    leaf = torch.from_numpy(x).requires_grad_()
+    given = leaf.clone()
+    output = stack(given)
+    changed = not torch.equal(given, leaf)
+    gradients = differentiate(None if changed else output, {"x": leaf, **mine})
+    used = []
+
+    def train(norm, inputs):
+        for name, values in (("weight", gains), ("bias", shifts)):
+            parameter = getattr(norm, name, None)
+            if len(used) < len(values) and getattr(parameter, "shape", ()) == values[0].shape:
+                parameter.data.copy_(torch.from_numpy(values[len(used)]))
+        used.append(norm)
+
+    for norm in norms:
+        norm.register_forward_pre_hook(train)
+    return {
+        "output": output,
+        "changed": changed,
+        "lost": [name for name, weight in mine.items() if id(weight) not in known],
+        "norms": "; ".join(f"{count} with {text}" for text, count in counts) or "none",
+        "trained": stack(leaf.detach().clone()),
+        "used": [used.count(norm) for norm in norms],
+        **gradients,
+    }
+
+
+STACK = Asked(
+    stack,
+    lambda inputs: f"PreNormStack of {len(inputs['weights'])} sublayers, on x {inputs['x'].shape}",
+    {
+        "output": Close(tolerance=TOLERANCE),
+        "changed": Same("{call} changes x in place, as x += ... does. Write x = x + ..."),
+        "lost": Same(
+            "{call}: stack.parameters() lacks those of {got}, so no optimizer would train them. "
+            "Keep the sublayers themselves, not copies, in an nn.ModuleList."
+        ),
+        "norms": Same(
+            "{call} should have a LayerNorm for each sublayer and one at the end: {right}. Its "
+            "modules, besides the sublayers, are {got}."
+        ),
+        "used": Same("{call} should use each LayerNorm exactly once."),
+        "trained": Close("{call}, with trained LayerNorms", TOLERANCE),
+        "unreached": UNREACHED,
+        "gradients": Close("{call}: gradients", {"float32": 1e-4}),
+    },
+)
+
+
+@probe
+def initialize(n_layer, std, unusual, seed):
+    """Run init_depth_scaled on a model: which parameters that are not an nn.Linear's changed, which
+    biases are not 0, and how the weights of each nn.Linear are distributed.
+
+    What is said of random weights is rounded so much that it is the same for other random numbers:
+    the deviation to a power of the fourth root of 2, the mean to a quarter of the deviation.
+    """
+    import torch
+
+    from submission.problem6.fixes import init_depth_scaled
+
+    nn, C = torch.nn, 96
+
+    def block(unusual):
+        """A layer; the last nn.Linear of an unusual mlp is not one of its children."""
+        key = "key_proj" if unusual else "key"
+        attn = {name: nn.Linear(C, C) for name in ("query", "value", "proj", key)}
+        mlp = nn.Sequential(nn.Linear(C, 2 * C), nn.GELU(), nn.Linear(2 * C, C), nn.Dropout(0.1))
+        if unusual:
+            gate = {"up": nn.Linear(C, 2 * C), "gate": nn.Linear(C, 2 * C, bias=False)}
+            mlp = nn.ModuleDict(gate | {"down": nn.Sequential(nn.SiLU(), nn.Linear(2 * C, C))})
+        norms = {"ln1": nn.LayerNorm(C), "ln2": nn.LayerNorm(C)}
+        return nn.ModuleDict(norms | {"attn": nn.ModuleDict(attn), "mlp": mlp})
+
+    def distribution(weight):
+        usual, deviation = 0.02 if std is None else std, weight.std()
+        quarters = (4 * (deviation / usual).clamp(min=1e-9).log2()).round().item()
+        standard = (weight - weight.mean()) / deviation
+        mean = (4 * weight.mean() / deviation).round().item() / 4 + 0.0  # never -0
+        return (
+            f"mean {mean:g} deviations, standard deviation {usual * 2 ** (quarters / 4):.3g}, "
+            f"kurtosis {(standard**4).mean().round().item():g}"
+        )
+
+    torch.manual_seed(seed)
+    parts = {"tok_emb": nn.Embedding(30, C), "blocks": nn.ModuleList(map(block, (False, unusual)))}
+    parts["proj" if unusual else "conv"] = nn.Conv1d(C, C, 1)
+    model = nn.ModuleDict(parts | {"ln_f": nn.LayerNorm(C), "head": nn.Linear(C, C, not unusual)})
+    model.register_parameter("pos_emb", nn.Parameter(torch.ones(1, 8, C)))
+    for parameter in model.parameters():
+        parameter.data += 0.5
+    linear = {name for name, part in model.named_modules() if isinstance(part, nn.Linear)}
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    init_depth_scaled(model, n_layer, **({} if std is None else {"std": std}))
+    mine, others = {}, {}
+    for name, value in model.named_parameters():
+        (mine if name.rpartition(".")[0] in linear else others)[name] = value.detach()
+    return {
+        "changed": [name for name, value in others.items() if not torch.equal(value, before[name])],
+        "weights": {
+            name: distribution(value) for name, value in mine.items() if name.endswith("weight")
+        },
+        "biases": [name for name, value in mine.items() if name.endswith("bias") and value.any()],
+    }
+
+
+# Of at least 9,216 weights, the deviation has an error of 0.7%, the mean of a hundredth deviation,
+# and the kurtosis of 0.05: it takes 9 times as much to be rounded to other numbers.
+INIT = Asked(
+    initialize,
+    lambda inputs: (
+        f"init_depth_scaled(model, {inputs['n_layer']}"
+        + ("" if inputs["std"] is None else f", std={inputs['std']:.3g}")
+        + ")"
+    ),
+    {
+        "changed": Same("{call} changes {got}, which do not belong to an nn.Linear."),
+        "weights": Close("After {call}: weights"),
+        "biases": Same("After {call}, {got} should be 0 everywhere."),
+    },
+)
+
+
+@check("6e-3-basic", "6e-6-basic")
+def test_fixes(student, calls):
+    """Results, what is changed, gradients; then the rare cases."""
+    require_rare_last(student, calls, SCORES, CLIPPING, STACK, INIT)
