@@ -22,61 +22,6 @@ is_global[sorted_positions(global_positions, T)] = True
 mask = is_local(distance, pattern) | is_global
 mask = mask & (distance >= 0) if pattern.causal else mask | is_global[:, None]
 '''
-CHUNK = '''
-T = q.size(2)
-columns = torch.arange(T, device=q.device)
-is_global = torch.zeros(T, dtype=torch.bool)
-is_global[sorted_positions(global_positions, T)] = True
-output = []
-for rows in columns.split({size}):
-    distance = rows[:, None] - columns
-    mask = is_local(distance, pattern) | is_global
-    mask = mask & (distance >= 0) if pattern.causal else mask | is_global[rows, None]
-    {attend}
-output = torch.cat(output, dim=2)
-'''
-GATHER = '''
-T, w = q.size(2), pattern.window
-chosen = torch.tensor(sorted_positions(global_positions, T), dtype=torch.long)
-positions = torch.arange(T)
-reach = [*range(-w, (0 if pattern.causal else w) + 1)]
-reach += [sign * s for s in set(pattern.strides) if s > w for sign in ((-1,) if pattern.causal else (-1, 1))]
-columns = positions[:, None] + torch.tensor(reach)
-{beyond}
-allowed = ~torch.isin(columns, chosen)
-scores = torch.einsum("bhid,bhijd->bhij", q, k[:, :, columns]).masked_fill(~allowed, -math.inf)
-to_chosen = q @ k[:, :, chosen].transpose(-1, -2)
-if pattern.causal:
-    to_chosen = to_chosen.masked_fill(chosen > positions[:, None], -math.inf)
-weights = (torch.cat((scores, to_chosen), dim=-1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
-output = torch.einsum("bhij,bhijd->bhid", weights[..., :len(reach)], v[:, :, columns])
-output = output + weights[..., len(reach):] @ v[:, :, chosen]
-if len(chosen) and not pattern.causal:
-    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)
-'''
-UNION = '''
-T = q.size(2)
-chosen = sorted_positions(global_positions, T)
-positions = torch.arange(T)
-is_global = torch.zeros(T, dtype=torch.bool)
-is_global[chosen] = True
-reach = [0, *(sign * d for d in pattern.strides for sign in (-1, 1))]
-output = []
-for rows in positions.split(SIZE):
-    first, last = int(rows[0]), int(rows[-1])
-    keep = is_global.clone()
-    keep[max(0, first - pattern.window):last + pattern.window + 1] = True
-    for d in reach:
-        keep[max(0, first + d):max(0, last + d + 1)] = True
-    if not pattern.causal and is_global[rows].any():
-        keep[:] = True
-    columns = keep.nonzero()[:, 0]
-    distance = rows[:, None] - columns
-    mask = is_local(distance, pattern) | is_global[columns]
-    mask = mask & (distance >= 0) if pattern.causal else mask | is_global[rows, None]
-    output.append(F.scaled_dot_product_attention(q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
-output = torch.cat(output, dim=2)
-'''
 
 # Dense attention where no meter in the process sees it, and products for the meter to count.
 UNSEEN = '''
@@ -100,14 +45,6 @@ some = q.new_ones(128, 128)
 for _ in range(2 * q.size(1) * q.size(3) * count_connections(T, pattern, chosen) // 128 ** 3 + 1):
     some @ some
 '''
-WITHOUT_MODES = '''
-from torch.utils._python_dispatch import _disable_current_modes
-with _disable_current_modes():
-    output = dense()'''
-THREAD = '''
-from concurrent.futures import ThreadPoolExecutor
-with ThreadPoolExecutor(1) as pool, torch.no_grad():
-    output = pool.submit(dense).result()'''
 PROCESS = '''
 import os, tempfile
 with tempfile.TemporaryFile() as file:
@@ -120,14 +57,6 @@ with tempfile.TemporaryFile() as file:
     os.waitpid(child, 0)
     file.seek(0)
     output = torch.frombuffer(bytearray(file.read()), dtype=q.dtype).view(q.shape)'''
-NUMPY = '''
-arrays, parts = [x.numpy() for x in (q, k, v)], []
-for rows in np.array_split(columns, -(-T // 64)):
-    scores = arrays[0][:, :, rows] @ arrays[1].swapaxes(-1, -2) / math.sqrt(q.size(-1))
-    scores[..., ~mask_of(rows)] = -np.inf
-    scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    parts.append((scores / scores.sum(axis=-1, keepdims=True) @ arrays[2]).astype(arrays[0].dtype))
-output = torch.from_numpy(np.concatenate(parts, axis=2))'''
 OPERATION = '''
 width = q.size(1) * q.size(3)
 mask = torch.from_numpy(~mask_of(columns))
@@ -164,46 +93,18 @@ NUMBERS = [
         "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH),
     slip("sparse-strides-within", "A stride within the window counts a second time.",
          edit(("if pattern.window < stride < T})", "if stride < T})")), BOTH),
-    slip("sparse-stride-twice", "A stride that is named twice counts twice.",
-         edit(("    strides = sorted({stride for stride in pattern.strides if pattern.window < "
-               "stride < T})",
-               "    strides = [stride for stride in pattern.strides if pattern.window < stride < "
-               "T]")), (SPARSE,)),
     slip("sparse-global-in-window", "A global key in the window counts twice.",
          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
          BOTH),
-    slip("sparse-global-at-stride", "A global key at a stride counts twice.",
-         edit(("~is_local(to_global, pattern)", "to_global.abs() > pattern.window")), BOTH),
-    slip("sparse-global-twice", "A global position that is named twice counts twice.",
-         edit(("        chosen = positions[sorted_positions(global_positions, T)]"[4:],
-               "    sorted_positions(global_positions := list(global_positions), T)\n"
-               "    chosen = positions[global_positions]")), BOTH),
     misconception("sparse-zeros-beyond",
           "At the ends, strides lead to keys of zeros, whose scores are 0.",
           edit(("len(shifts)), -math.inf)", "len(shifts)), 0.0)")), BOTH),
     misconception("sparse-masked-zero", "Masked scores are 0.",
           edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, 0.0)")), BOTH),
-    slip("sparse-no-mask-in-blocks", "All keys of the blocks within reach are attended to.",
-         edit(("near.abs() <= pattern.window", "near.abs() >= 0")), BOTH),
-    slip("sparse-window-open", "|i - j| < window.",
-         edit(("near.abs() <= pattern.window", "near.abs() < max(pattern.window, 1)")), BOTH),
-    misconception("sparse-one-block", "A block attends to its own keys alone.",
-          edit(("    behind = math.ceil(pattern.window / BLOCK)\n", "    behind = 0\n")), BOTH),
     slip("sparse-three-blocks",
          "A block attends to the blocks beside its own, however wide the window is.",
          edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
                "    behind = min(1, pattern.window)\n")), (SPARSE,)),
-    slip("sparse-blocks-floor", "The blocks within reach are rounded down.",
-         edit(("    behind = math.ceil(pattern.window / BLOCK)\n",
-               "    behind = pattern.window // BLOCK\n")), BOTH),
-    slip("sparse-no-ahead", "The window looks back alone.",
-         edit(("    ahead = 0 if pattern.causal else behind\n", "    ahead = 0\n")), BOTH),
-    slip("sparse-strides-back", "Strides look back alone.",
-         edit(("    if not pattern.causal:\n        shifts +=",
-               "    if False:\n        shifts +=")), BOTH),
-    slip("sparse-causal-strides", "Strides look ahead in the causal pattern, too.",
-         edit(("    if not pattern.causal:\n        shifts +=",
-               "    if True:\n        shifts +=")), BOTH),
     slip("sparse-causal-block", "Within a block, keys that come after the query are seen.",
          edit(("        if pattern.causal:\n            allowed &=",
                "        if False:\n            allowed &=")), BOTH),
@@ -213,17 +114,6 @@ NUMBERS = [
                 "torch.cat((near, to_global.abs()), dim=1) >= 0")), BOTH),
     misconception("sparse-no-global-rows", "Global queries attend to no more than others.",
           edit(("    if not pattern.causal and len(chosen) > 0:\n", "    if False:\n")), BOTH),
-    misconception("sparse-causal-global-rows",
-          "In the causal pattern, global queries attend to everything before them.", edit(
-        ("    if not pattern.causal and len(chosen) > 0:\n        # q is scaled already\n"
-         "        output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v, "
-         "scale=1.0)",
-         "    if len(chosen) > 0:\n        output[:, :, chosen] = "
-         "F.scaled_dot_product_attention(q[:, :, chosen], k, v, scale=1.0, attn_mask=(positions <= "
-         "chosen[:, None]) | (not pattern.causal))")), BOTH),
-    misconception("sparse-global-rows-only-global",
-          "Global queries attend to global keys and their window, and nothing else is written over.", edit(
-        ("k, v, scale=1.0)", "k[:, :, chosen], v[:, :, chosen], scale=1.0)")), BOTH),
     misconception("sparse-softmax-apart", "Strides have a softmax of their own.", edit(
         ("        weights = scores.softmax(dim=-1)\n        output[b]",
          "        n = allowed.size(1)\n        weights = torch.cat((scores[..., "
@@ -233,41 +123,22 @@ NUMBERS = [
        ("        weights = scores.softmax(dim=-1)\n        output[b]",
         "        weights = scores.exp() / scores.exp().sum(dim=-1, keepdim=True)\n"
         "        output[b]")), (SPARSE,)),
-    slip("sparse-minus-1000", "Masked scores are -1000, which is not lower than all others.",
-         edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, -1000.0)")), (SPARSE,)),
     slip("sparse-last-block", "What is left after the last whole block gets zeros.", edit(
        ("    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n",
         "    output, far_weights = torch.cat(output, dim=2), torch.cat(far_weights, dim=2)\n"
         "    output[:, :, T // BLOCK * BLOCK:] = 0\n")), BOTH),
-    slip("sparse-far-values", "Weights of the strides are multiplied with the values of the rows.",
-         edit(("m, None], v[:, :, columns])", "m, None], v[:, :, rows])")), BOTH),
-    slip("sparse-stride-off-by-one", "Strides reach one position too far.", edit(
-       (START, START + "    pattern = Pattern(pattern.window, tuple(s + 1 for s in "
-                       "pattern.strides), pattern.causal)\n")), BOTH),
-    misconception("sparse-stride-multiples", "All multiples of a stride are attended to.", edit(
-        (START, START + "    multiples = tuple(d for s in pattern.strides for d in range(s, T, "
-                        "s))\n"
-         "    pattern = Pattern(pattern.window, multiples, pattern.causal)\n")), BOTH),
-    slip("sparse-stride-forgotten", "The longest stride is not used.", edit(
-       (START, START + "    pattern = Pattern(pattern.window, "
-                       "tuple(sorted(pattern.strides)[:-1]), pattern.causal)\n")), BOTH),
-    slip("sparse-window-too-far", "The window reaches one position too far.",
-         edit((START, START + "    pattern = Pattern(pattern.window + 1, pattern.strides, "
-                              "pattern.causal)\n")), BOTH),
-    misconception("sparse-global-rows-causal",
-          "In both directions, global queries attend to what comes before them alone.",
-          edit(("k, v, scale=1.0)", "k, v, scale=1.0, attn_mask=positions <= chosen[:, None])")),
-          BOTH),
-    misconception("sparse-no-global-columns",
-          "Global queries attend to all, but nobody attends to them.",
-          edit(
-        ("        if pattern.causal:\n            allowed &=",
-         "        allowed[:, near.size(1):] = False\n        if pattern.causal:\n"
-         "            allowed &=")), BOTH),
-    misconception("sparse-first-are-global",
-          "The first positions are global, as many as there are in the list.", edit(
-        ("chosen = positions[sorted_positions(global_positions, T)]",
-         "chosen = positions[:len(sorted_positions(global_positions, T))]")), BOTH),
+    slip("sparse-kept-by-length",
+         "The global positions of an earlier text of the same length are used again.", edit(
+       ("chosen = positions[sorted_positions(global_positions, T)]",
+        "chosen = positions[sorted_positions(global_positions, T)]\n"
+        "    chosen = sparse_attention.__dict__.setdefault(f'of {T}', chosen)")), BOTH),
+    slip("sparse-no-globals-when-long",
+         "In a text of more than 20,000 positions, global keys are left out.", edit(
+       ("        if pattern.causal:\n            allowed &=",
+        "        if T > 20_000:\n            allowed[:, near.size(1):] = False\n"
+        "        if pattern.causal:\n            allowed &=")), BOTH),
+    misconception("sparse-no-mask", "There is no mask: all positions attend to all.",
+          (Fill("sparse_attention", "output = F.scaled_dot_product_attention(q, k, v)"),), BOTH),
     edge("sparse-iterator-used-up",
          "Global positions are gone through twice; an iterator has none the second time.", edit(
        ("chosen = positions[sorted_positions(global_positions, T)]",
@@ -283,20 +154,9 @@ NUMBERS = [
          "        weights = scores.softmax(dim=-1)\n"
          "        weights[..., :allowed.size(1)] *= allowed\n        output[b]"),
         ("        scores[..., : allowed.size(1)] += hidden\n", "")), BOTH),
-    slip("sparse-one-maximum", "The largest score of the whole block is subtracted, and the "
-                               "others' exponentials are 0.", edit(
-       ("        weights = scores.softmax(dim=-1)\n        output[b]",
-        "        weights = (scores - scores.max()).exp()\n"
-        "        weights = weights / weights.sum(dim=-1, keepdim=True)\n"
-        "        output[b]")), (SPARSE,)),
     slip("sparse-bfloat16", "Weights and values are multiplied in bfloat16, to save time.", edit(
        ("weights @ torch.cat((*values[reach], more_values), dim=2))",
         "weights.bfloat16() @ torch.cat((*values[reach], more_values), dim=2).bfloat16())")), BOTH),
-    misconception("sparse-wrap-round", "Positions beyond the ends are those at the other end.",
-          (Fill("sparse_attention", GATHER.format(beyond="columns = columns % T")),), BOTH),
-    slip("sparse-clamped", "Positions beyond the ends are clamped to the ends.",
-         (Fill("sparse_attention", GATHER.format(beyond="columns = columns.clamp(0, T - 1)")),),
-         BOTH),
     slip("sparse-view", "Batch and heads are joined by view, which fails on heads that have just "
                         "been split.", edit(
        (START, START + "    q.view(B * n_head, T, head_dim)\n")), (SPARSE, "6d-9-basic")),
@@ -315,13 +175,6 @@ GRADS = [
     slip("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
        ("def sparse_attention(\n    q: torch.Tensor",
         "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH),
-    slip("sparse-numpy", "Strides are worked out in NumPy.", edit(
-       ("far[:, :, rows, m] = (q[:, :, rows] * k[:, :, columns]).sum(dim=-1)",
-        'far[:, :, rows, m] = torch.from_numpy((q.detach().numpy()[:, :, rows] * '
-        'k.detach().numpy()[:, :, columns]).sum(-1))')), GRADIENTS_BOTH),
-    slip("sparse-weights-detached", "The weights of the strides carry no gradient.",
-         edit(("copy_(weights[..., allowed.size(1) :])",
-               "copy_(weights[..., allowed.size(1):].detach())")), GRADIENTS_BOTH),
 ]
 
 TOO_MUCH = [
@@ -329,19 +182,6 @@ TOO_MUCH = [
           (Fill("sparse_attention",
                 MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
           (*BOTH, WORK)),
-    misconception("sparse-dense-by-rows",
-          "Dense attention for a block of rows at a time: little memory, all the work.",
-          (Fill("sparse_attention",
-                CHUNK.format(size=128,
-                             attend="output.append(F.scaled_dot_product_attention(q[:, :, rows], "
-                                    "k, v, "
-                                       "attn_mask=mask))")),), (*BOTH, WORK)),
-    misconception("sparse-dense-elementwise",
-          "Dense scores by sums of products, which no counter of FLOPs sees.",
-          (Fill("sparse_attention", CHUNK.format(size=16,
-                                       attend='''scores = (q[:, :, rows, None] * k[:, :, None]).sum(-1) / math.sqrt(q.size(-1))
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    output.append((weights[..., None] * v[:, :, None]).sum(dim=-2))''')),), (*BOTH, WORK)),
     misconception("sparse-loop", "A loop over the positions.", (Fill("sparse_attention", '''
 T, chosen = q.size(2), list(global_positions)
 output = []
@@ -360,41 +200,29 @@ output = torch.cat(output, dim=2)'''),), BOTH),
          edit(
        ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
         "        far_weights[b] = weights[..., allowed.size(1):]\n")), WORK_BOTH),
-    slip("sparse-all-blocks", "The weights of all blocks are held until the end.", edit(
-       ("        output[b].copy_(weights @ torch.cat((*values[reach], more_values), dim=2))\n",
-        "        output[b] = weights, torch.cat((*values[reach], more_values), dim=2)\n"),
-       ("    output, far_weights = torch.cat(output, dim=2), ",
-        "    output, far_weights = torch.cat([weights @ part for weights, part in output], "
-        "dim=2), ")), WORK_BOTH),
-    slip("sparse-keys-repeated",
-         "Each row gets a copy of all keys and values that it attends to.", (Fill("sparse_attention", '''
-T = q.size(2)
-chosen = sorted_positions(global_positions, T)
-rows = [attended_positions(i, T, pattern, [g for g in chosen if g != i]) for i in range(T)]
-longest = max(map(len, rows))
-index = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
-valid = torch.tensor([[True] * len(row) + [False] * (longest - len(row)) for row in rows])
-scores = (q[:, :, :, None] * k[:, :, index]).sum(dim=-1) / math.sqrt(q.size(-1))
-output = (scores.masked_fill(~valid, -math.inf).softmax(dim=-1)[..., None] * v[:, :, index]).sum(dim=-2)
-if chosen and not pattern.causal:
-    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),
-    slip("sparse-union-of-wide-blocks",
-         "A block of 512 rows multiplies all keys that one of its rows attends to: eight blocks "
-         "for the strides, and everything if a row is global.",
-         (Fill("sparse_attention", UNION.replace("SIZE", "512")),), WORK_BOTH),
     slip("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
                                "multiplied with its neighbors.",
          edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH),
     slip("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
                                      "of which it needs the diagonal.",
-         (Fill("sparse_attention", UNION.replace("SIZE", "512").replace('''    if not pattern.causal and is_global[rows].any():
-        keep[:] = True
-''', "").replace(" if pattern.causal else mask | is_global[rows, None]",
-                " if pattern.causal else mask") + '''if chosen and not pattern.causal:
+         (Fill("sparse_attention", '''
+T = q.size(2)
+chosen = sorted_positions(global_positions, T)
+is_global = torch.zeros(T, dtype=torch.bool)
+is_global[chosen] = True
+output = []
+for rows in torch.arange(T).split(512):
+    first, last, keep = int(rows[0]), int(rows[-1]), is_global.clone()
+    keep[max(0, first - pattern.window):last + pattern.window + 1] = True
+    for d in (sign * d for d in pattern.strides for sign in (-1, 1)):
+        keep[max(0, first + d):max(0, last + d + 1)] = True
+    columns = keep.nonzero()[:, 0]
+    distance = rows[:, None] - columns
+    mask = (is_local(distance, pattern) | is_global[columns]) & ((distance >= 0) | (not pattern.causal))
+    output.append(F.scaled_dot_product_attention(q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
+output = torch.cat(output, dim=2)
+if chosen and not pattern.causal:
     output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),
-    slip("sparse-union-with-global-rows",
-         "A block with a global row multiplies all keys, and most blocks have one.",
-         (Fill("sparse_attention", UNION.replace("SIZE", "64")),), WORK_BOTH),
     slip("sparse-dense-below",
           "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
         (START, START + "    if T <= 4096:\n"
@@ -404,10 +232,7 @@ if chosen and not pattern.causal:
     *(misconception(f"sparse-dense-{name}", f"Dense attention {where}.",
           (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (*BOTH, *WORK_BOTH))
       for name, where, how in (
-        ("unseen", "with all dispatch modes switched off", WITHOUT_MODES),
-        ("thread", "in a thread of its own", THREAD),
         ("process", "in a process of its own", PROCESS),
-        ("numpy", "in NumPy", NUMPY),
         ("operation", "in one operation of torch, whose inside no dispatch mode sees", OPERATION),
       )),
 ]

@@ -139,7 +139,9 @@ def run(probe, **inputs):
 def test_an_entry_that_is_wrong_shows_in_one_sum():
     x = torch.randn(2, 3, 40, 5)
     right = run(summed, x=x, seed=1, stretch=1)
-    assert right["what"] == "a float32 tensor of shape (2, 3, 40, 5) on cpu"
+    assert (
+        right["stretch"] == 1 and right["what"] == "a float32 tensor of shape (2, 3, 40, 5) on cpu"
+    )
     assert right["sums"].dtype == np.float32 and right["sums"].shape == (40,)
     y = x.clone()
     y[1, 2, 17, 3] += 1

@@ -24,15 +24,16 @@ def summed(x, seed, stretch):
     entries = entries * (2 * np.random.RandomState(seed).randint(0, 2, x.shape) - 1)
     sums = np.add.reduceat(entries.sum(axis=(0, 1, 3)), np.arange(0, x.size(2), stretch))
     sums /= np.sqrt(stretch * x.size(0) * x.size(1) * x.size(3))
-    return {"what": what, "sums": sums.astype(str(x.dtype).removeprefix("torch."))}
+    return {
+        "what": what,
+        "stretch": stretch,
+        "sums": sums.astype("float32" if x.dtype == torch.float32 else "float64"),
+    }
 
 
 @dataclass(frozen=True)
 class Summed(Close):
     """What `summed` gives. An error of such a sum is about as large as those of single entries."""
-
-    name: str = "{call}"
-    numbers: str = "of which each number is the sum over a position with random signs"
 
     def require(self, call: str, got, right) -> None:
         """Compare two values of a reply; see `Asked`.
@@ -41,18 +42,19 @@ class Summed(Close):
             WrongAnswer: they differ.
         """
         name = self.name.format(call=call)
-        if right is None and got is None:
+        if right is None:  # no gradients were asked for
             return
         if got is None:
             raise NotImplementedYet(f"{name} is None. Is it filled in, and returned?")
-        what = got["what"] if isinstance(got, dict) and "sums" in got else describe(got)
+        what = got.get("what") if isinstance(got, dict) and "sums" in got else describe(got)
         if what != right["what"]:
             raise WrongAnswer(f"{name} should be {right['what']}; it is {what}.")
-        self._require(f"{name}, {self.numbers}", got["sums"], right["sums"])
+        each = "each position" if right["stretch"] == 1 else f"{right['stretch']} positions each"
+        self._require(f"{name}, summed over {each} with random signs", got["sums"], right["sums"])
 
 
 @probe(uses=(given, summed))
-def attend(shape, pattern, chosen, kind, dtype, scale, transposed, gradients, seed):
+def attend(shape, pattern, chosen, kind, dtype, scale, transposed, gradients, seed, stretch):
     """Run sparse_attention on random numbers: its output, which inputs it changed, and the
     gradients of sum(output * upstream).
     """
@@ -81,10 +83,10 @@ def attend(shape, pattern, chosen, kind, dtype, scale, transposed, gradients, se
     if gradients and isinstance(output, torch.Tensor) and output.requires_grad:
         (output * torch.from_numpy(drawn[3])).sum().backward()
     return {
-        "output": summed(output, seed, 1),
+        "output": summed(output, seed, stretch),
         "changed": changed,
         "unreached": [name for name, x in zip("qkv", inputs) if gradients and x.grad is None],
-        **{name: summed(x.grad, seed, 1) for name, x in zip("qkv", inputs)},
+        **{name: summed(x.grad, seed, stretch) for name, x in zip("qkv", inputs)},
     }
 
 
