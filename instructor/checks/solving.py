@@ -26,7 +26,8 @@ from instructor.checks.drawing import all_draws, draw_round
 from instructor.mistakes import all_mistakes
 from instructor.mistakes.patches import make
 
-LIMITS = Check("", "", "basic", "", 0, seconds=120, memory=4096, partial=False, artifacts=())
+LIMITS = Check("", "", "basic", "", 0, seconds=600, memory=4096, partial=False, artifacts=())
+RAISED = ("ValueError", "TypeError", "IndexError")  # that a student's code must raise, too
 PATIENCE = 10  # seconds for a mistake: there are some whose fault is that they take long
 # What replies depend on, besides the question's own files and the solution.
 SHARED = ("src/checks/support/*.py", "instructor/checks/*.py", "instructor/mistakes/patches.py")
@@ -153,11 +154,12 @@ def _ask(submit, question, rounds, mistake):
     faults to come.
     """
     ids = [id for id in mistake.caught_by if id.endswith("basic") and id in rounds]
+    slow = {draw.asked.probe.name for draw in _draws_of(question) if not draw.asked.causes}
     runs = [
         (id, [call for call in calls if call.probe == probe])
         for id in ids
         for calls in rounds[id]
-        for probe in dict.fromkeys(call.probe for call in calls)
+        for probe in dict.fromkeys(call.probe for call in calls if call.probe not in slow)
     ]
     return runs, submit(_wrong, question, runs, mistake.changes)
 
@@ -214,7 +216,7 @@ def _right(question, rounds):
         reply = next(replies)
         if not isinstance(reply, Failed):
             return replace(call, right=reply.value, wrong=[])
-        if reply.error and reply.error.type in ("ValueError", "TypeError"):
+        if reply.error and reply.error.type in RAISED:
             return replace(call, raises=reply.error.type, wrong=[])
         raise Broken(f"{question}: {call.probe} with {call.inputs}: {reply.message}")
 

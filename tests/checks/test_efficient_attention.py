@@ -8,19 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from checks.problem6.q6d.rows import describe, masks, thin
-from checks.problem6.q6d.sparse import drawn
-from checks.problem6.q6d.work import counted, long_text
-from instructor.checks.problem6.q6d.attention import sparse_case
-from instructor.checks.problem6.q6d.patterns import (
-    Spec,
-    connected,
-    count,
-    draw_spec,
-    mistakes,
-    packed,
-)
-from instructor.checks.problem6.q6d.runs import text
+from checks.problem6.q6d_attention import summed
+from checks.problem6.q6d_patterns import shown
+from checks.problem6.q6d_work import counted, long_text
+from instructor.checks.problem6.q6d_attention import text
+from instructor.checks.problem6.q6d_patterns import spec
 
 
 @pytest.fixture
@@ -36,20 +28,31 @@ def draw_any(causal=None):
     position.
     """
     n = random.choice([1, 2, random.randint(3, 30), random.randint(30, 200)])
-    strides = tuple(random.randint(1, n + 5) for _ in range(random.choice([0, 1, 2, 4])))
-    chosen = tuple(random.randrange(n) for _ in range(random.choice([0, 1, 3, 8])))
-    return Spec(
+    return spec(
         n,
         random.choice([0, 1, random.randint(0, 20), random.randint(0, 250)]),
-        strides,
+        [random.randint(1, n + 5) for _ in range(random.choice([0, 1, 2, 4]))],
         random.random() < 0.5 if causal is None else causal,
-        chosen,
+        [random.randrange(n) for _ in range(random.choice([0, 1, 3, 8]))],
     )
 
 
-def given(sparse, spec):
-    """Pattern and global positions."""
-    return sparse.Pattern(spec.window, spec.strides, spec.causal), spec.chosen
+def pattern_of(sparse, drawn):
+    """Its Pattern and global positions."""
+    pattern = drawn["pattern"]
+    strides = tuple(pattern["strides"])
+    return sparse.Pattern(pattern["window"], strides, pattern["causal"]), drawn["chosen"]
+
+
+def mask_of(n, pattern, chosen):
+    """Which position attends to which, boolean, (n, n): the handout's formula."""
+    i, j = torch.arange(n)[:, None], torch.arange(n)
+    distance, chosen = (i - j).abs(), torch.tensor(chosen, dtype=torch.long)
+    local = (distance <= pattern.window) | torch.isin(distance, torch.tensor(pattern.strides))
+    columns = torch.isin(j, chosen)
+    if pattern.causal:
+        return (j <= i) & (local | columns)
+    return local | columns | torch.isin(i, chosen)
 
 
 def gradients(attend, inputs, upstream):
@@ -61,23 +64,23 @@ def gradients(attend, inputs, upstream):
 
 def test_it_is_dense_attention_under_the_mask(sparse, seed, monkeypatch):
     for _ in range(60):
-        spec = draw_any()
-        n, pattern = spec.n, given(sparse, spec)
+        drawn = draw_any()
+        n, pattern = drawn["n"], pattern_of(sparse, drawn)
         monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 64, 128]))
-        mask = connected(spec)
-        assert sparse.count_connections(n, *pattern) == mask.sum() == count(spec)
+        mask = mask_of(n, *pattern)
+        assert sparse.count_connections(n, *pattern) == mask.sum()
         i = random.randrange(n)
-        assert sparse.attended_positions(i, n, *pattern) == np.flatnonzero(mask[i]).tolist()
+        assert sparse.attended_positions(i, n, *pattern) == mask[i].nonzero()[:, 0].tolist()
         inputs = [random.choice([1, 30]) * torch.randn(2, 3, n, 5).double() for _ in range(3)]
-        upstream, dense = torch.randn_like(inputs[0]), torch.from_numpy(mask)
+        upstream = torch.randn_like(inputs[0])
         got = gradients(
             lambda q, k, v: sparse.sparse_attention(q, k, v, *pattern), inputs, upstream
         )
         expected = gradients(
-            lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=dense), inputs, upstream
+            lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=mask), inputs, upstream
         )
         for mine, right in zip(got, expected):
-            assert torch.allclose(mine, right, atol=1e-9), spec
+            assert torch.allclose(mine, right, atol=1e-9), drawn
 
 
 def test_connections_of_the_record_in_the_handout(sparse):
@@ -91,18 +94,19 @@ def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypat
     sizes = {"n_embd": 12, "n_head": 3, "block_size": 9, "rope": rope}
     config = types.SimpleNamespace(**sizes, attn_pdrop=0.0, resid_pdrop=0.0)
     for _ in range(15):
-        spec = draw_any(causal=True)
+        drawn = draw_any(causal=True)
+        n, (pattern, _) = drawn["n"], pattern_of(sparse, drawn)
         monkeypatch.setattr(sparse, "BLOCK", random.choice([1, 3, 16, 128]))
-        pattern, dense = given(sparse, spec)[0], submission.CausalSelfAttention(config)
-        layer = sparse.SparseSelfAttention.from_dense(dense, pattern, max_positions=spec.n + 2)
+        dense = submission.CausalSelfAttention(config)
+        layer = sparse.SparseSelfAttention.from_dense(dense, pattern, max_positions=n + 2)
         layer.double()
-        x, limit = torch.randn(2, spec.n, 12, dtype=torch.float64), random.choice([0, 2, 200])
-        declared = [random.random() < 0.1 for _ in range(spec.n)]
-        chosen = [t for t in range(spec.n) if declared[t]][:limit]
+        x, limit = torch.randn(2, n, 12, dtype=torch.float64), random.choice([0, 2, 200])
+        declared = [random.random() < 0.1 for _ in range(n)]
+        chosen = [t for t in range(n) if declared[t]][:limit]
         stream, outputs, start = sparse.StreamingAttention(layer, limit), [], 0
-        reach = max(spec.window, *spec.strides, 0)
-        while start < spec.n:
-            end = min(spec.n, start + random.choice([1, 2, 9, spec.n]))
+        reach = max(pattern.window, *pattern.strides, 0)
+        while start < n:
+            end = min(n, start + random.choice([1, 2, 9, n]))
             outputs.append(stream.append(x[:, start:end], declared[start:end]))
             start = end
             known = [position for position in chosen if position < end]
@@ -113,56 +117,60 @@ def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypat
         assert torch.allclose(torch.cat(outputs, dim=1), layer(x, chosen), atol=1e-10)
 
 
-def test_mistakes_are_none_of_the_right_patterns(seed):
-    rng = np.random.default_rng(seed)
-    for causal in (False, True):
-        spec = draw_spec(rng, causal)
-        right = connected(spec)
-        assert all(not np.array_equal(mask, right) for _, mask in mistakes(spec))
+def test_documents_are_dense_attention_under_their_mask(sparse, seed):
+    for _ in range(30):
+        lengths = [random.randint(1, 150) for _ in range(random.randint(1, 4))]
+        question, window = random.randint(1, 6), random.choice([0, random.randint(1, 20), 500])
+        qkv = torch.randn(3, 2, 3, sum(lengths) + question, 4, dtype=torch.float64)
+        N, i = sum(lengths), torch.arange(sum(lengths) + question)
+        document = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
+        document = torch.cat([document, torch.full((question,), -1)])
+        near = (abs(i[:, None] - i) <= window) & (document[:, None] == document)
+        mask = torch.where(i[:, None] < N, near, i <= i[:, None])
+        expected = F.scaled_dot_product_attention(*qkv, attn_mask=mask)
+        got = sparse.cross_document_attention(*qkv, lengths, window)
+        assert torch.allclose(got, expected, atol=1e-10)
 
 
-def test_cases_are_what_torch_gives(seed):
-    rng = np.random.default_rng(seed)
-    spec = draw_spec(rng, False)
-    case = sparse_case(rng, spec, 2, 3, 4, dtype="float64", with_gradients=True)
-    *arrays, upstream = drawn.function(case.inputs)
-    mask = torch.from_numpy(connected(spec))
-    results = gradients(
-        lambda *qkv: F.scaled_dot_product_attention(*qkv, attn_mask=mask),
-        [torch.from_numpy(x) for x in arrays],
-        torch.from_numpy(upstream),
+def run(probe, **inputs):
+    """Call a probe here, with those that it uses."""
+    namespace = {}
+    exec(probe.source, namespace)
+    return namespace[probe.name](**inputs)
+
+
+def test_an_entry_that_is_wrong_shows_in_one_sum():
+    x = torch.randn(2, 3, 40, 5)
+    right = run(summed, x=x, seed=1, stretch=1)
+    assert (
+        right["stretch"] == 1 and right["what"] == "a float32 tensor of shape (2, 3, 40, 5) on cpu"
     )
-    for name, expected in zip("yqkv", results):
-        assert np.allclose(case.right[name], thin(expected.detach().numpy()), atol=1e-12)
+    assert right["sums"].dtype == np.float32 and right["sums"].shape == (40,)
+    y = x.clone()
+    y[1, 2, 17, 3] += 1
+    off = abs(run(summed, x=y, seed=1, stretch=1)["sums"] - right["sums"])
+    assert off.nonzero()[0].tolist() == [17] and abs(off[17] - 30**-0.5) < 1e-6
+    for stretch, sizes in ((7, [7] * 5 + [5]), (40, [40]), (50, [40])):
+        off = run(summed, x=x, seed=1, stretch=stretch)["sums"]
+        whole = np.add.reduceat(right["sums"], np.cumsum([0, *sizes[:-1]])) / stretch**0.5
+        assert np.allclose(off, whole, atol=1e-5)
 
 
-def test_a_case_keeps_a_number_of_each_row():
-    x = np.arange(2 * 3 * 40 * 5).reshape(2, 3, 40, 5)
-    places = [np.argwhere(x == number)[0] for number in thin(x)]
-    assert [i for _, _, i, _ in places] == list(range(40))
-    assert all(len({place[axis] for place in places}) == x.shape[axis] for axis in range(4))
-    assert (thin(x[:, :, [3, 17]], np.array([3, 17])) == thin(x)[[3, 17]]).all()
-    mask = np.random.default_rng(0).random((7, 9)) < 0.5
-    assert (masks(packed(mask), (7, 9)) == mask).all()
+@pytest.mark.parametrize("value", [None, 3, [1.0], torch.zeros(3), np.zeros((1, 2, 3, 4))])
+def test_what_is_no_such_tensor_stays_as_it_is(value):
+    assert run(summed, x=value, seed=1, stretch=1) is value
 
 
 def test_a_call_is_printed_as_it_was_made():
     """An iterator is not shown as a list: the printed call fails like the original one."""
-    spec = Spec(9, 1, (3,), True, (4, 2), "iterator")
-    assert "global positions iter([4, 2]), causal" in describe(spec.data)
-    assert "global positions [4, 2], causal" in describe({**spec.data, "kind": "list"})
-
-
-def run(probe, *inputs):
-    """Call a probe here, with those that it uses."""
-    namespace = {}
-    exec(probe.source, namespace)
-    return namespace[probe.name](*inputs)
+    drawn = spec(9, 1, (3,), True, (4, 2), "iterator")
+    assert shown(drawn) == "Pattern(1, (3,), causal=True), iter([4, 2])"
+    assert shown({**drawn, "kind": "list"}) == "Pattern(1, (3,), causal=True), [4, 2]"
 
 
 def test_flops_are_counted(sparse, monkeypatch):
     """Of products by matmul, einsum and the fused kernel, also with sparse matrices."""
-    runs = [{"spec": Spec(100, 100, ()).data, "head_dim": 8}]
+    inputs = {**spec(100, 100, (), False), "head_dim": 8}
     ways = {
         "fused": lambda q, k, v: F.scaled_dot_product_attention(q, k, v),
         "matmul": lambda q, k, v: (q @ k.mT).softmax(-1) @ v,
@@ -172,18 +180,23 @@ def test_flops_are_counted(sparse, monkeypatch):
     }
     for attend in ways.values():
         monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: attend(q, k, v))
-        count, flops = run(counted, runs)[0]
-        assert (count, flops) == (100 * 100, 4 * 100 * 100 * 8)
+        assert run(counted, **inputs) == {"count": 100 * 100, "flops": 4 * 100 * 100 * 8}
     diagonal = torch.eye(100).to_sparse()
     monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: diagonal @ v[0, 0])
-    assert run(counted, runs)[0][1] == 2 * 100 * 8
+    assert run(counted, **inputs)["flops"] == 2 * 100 * 8
 
 
-@pytest.mark.parametrize("module", [False, True])
-def test_long_texts_are_right_and_loops_are_stopped(sparse, seed, module):
+@pytest.mark.parametrize("function", ["sparse_attention", "SparseSelfAttention"])
+def test_long_texts_are_right_and_loops_are_stopped(sparse, seed, function):
     rng = np.random.default_rng(seed)
-    spec = Spec(400, 20, (150,), bool(rng.integers(2)), (7, 300))
-    case = text(rng, spec, 1, 4, True, module=module)
-    got = run(long_text, case.inputs, 10_000)[0][:, case.about["rows"]]
-    assert abs(got.numpy() - case.right).max() < 1e-5
-    assert run(long_text, case.inputs, 10) == "loop"
+    drawn = spec(1500, 20, (650,), bool(rng.integers(2)), (7, 300))
+    call = text(rng, drawn, 1, 4, function)
+    mask = mask_of(1500, *pattern_of(sparse, drawn))
+    draw = np.random.RandomState(call["seed"]).standard_normal
+    q, k, v = (torch.from_numpy(draw((1, 1, 1500, 4))).float() for _ in "qkv")
+    k, v = (k, v) if function == "sparse_attention" else (q, q)
+    y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    wanted, got = run(summed, x=y, seed=call["seed"], stretch=1000), run(long_text, **call)
+    assert not got["loop"] and got["output"]["what"] == wanted["what"]
+    assert np.allclose(got["output"]["sums"], wanted["sums"], atol=1e-5)
+    assert run(long_text, **{**call, "operations": 10}) == {"loop": True, "output": None}

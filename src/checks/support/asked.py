@@ -132,12 +132,14 @@ class Asked:
             shapes; or a function of the inputs.
         reply: the rule for each key of the reply, in the order in which they are judged.
         says: the words that an exception's message must have, from the call's inputs.
+        causes: whether known mistakes are run on the calls. Not where they would take minutes.
     """
 
     probe: object
     call: str | Callable[[dict], str]
     reply: dict[str, object]
     says: Callable[[dict], list[str]] = lambda inputs: []
+    causes: bool = True
 
     def require(self, student, calls: list[Call]) -> list[Answer]:
         """Run the probe on each call and judge the replies.

@@ -6,13 +6,12 @@ import numpy as np
 
 from autograder import Answer, Failed, WrongAnswer, probe
 from checks.problem6.q6d.rows import given
-from checks.problem6.q6d.sparse import require_output, run_cases
 from checks.problem6.q6d.sparse_layers import layer_inputs, layer_of, require_layer, run_layers
 from checks.support.calls import attempt
 from checks.support.cases import Case
 
-REFUSED = {1: 11, 2: 2, 3: 5, 4: 6}  # calls of `refusals`, by step
-ALIKE = {1: 1, 2: 0, 3: 3, 4: 1}  # calls that should give what others give
+REFUSED = {3: 5, 4: 6}  # calls of `refusals`, by step
+ALIKE = {3: 3, 4: 1}  # calls that should give what others give
 
 
 def plain_layer(rng, n: int, causal: bool, **more) -> dict:
@@ -54,39 +53,10 @@ def refusals(step, plain, rotating, shortened):
 
     x = torch.from_numpy(layer_inputs(plain)[1])
     T, longest, stream = x.shape[1], shortened["max_positions"], None
-    pattern, causal = student.Pattern(3, (5,)), student.Pattern(3, (5,), True)
+    pattern = student.Pattern(3, (5,))
     too_many = f"{longest + 1} positions to a module that rotates, with max_positions={longest}"
-    wrong_indices, alike = {}, {}
-    if step == 1:
-        tokens = ["HISTORY:", "none", "see ALLERGIES:", "PLAN:"]
-        alike["section_headers of a generator"] = (
-            lambda: student.section_headers(token for token in tokens),
-            lambda: [0, 3],
-        )
-        attended, count = student.attended_positions, student.count_connections
-        calls = {
-            "Pattern(window=-1)": lambda: student.Pattern(window=-1),
-            "Pattern(strides=(4, 0))": lambda: student.Pattern(strides=(4, 0)),
-            "every_kth(9, 0)": lambda: student.every_kth(9, 0),
-            "every_kth(9, -2)": lambda: student.every_kth(9, -2),
-            f"attended_positions(2, {T}, ..., [1, {T}])": lambda: attended(2, T, pattern, [1, T]),
-            f"attended_positions(2, {T}, ..., [-1])": lambda: attended(2, T, causal, [-1]),
-            f"count_connections({T}, ..., [{T}])": lambda: count(T, causal, [T]),
-            f"count_connections({T}, ..., [3, -2])": lambda: count(T, pattern, [3, -2]),
-        }
-        wrong_indices = {
-            f"attended_positions({i}, {T}, ...)": lambda i=i: attended(i, T, pattern, [0])
-            for i in (T, -1, T + 9)
-        }
-    elif step == 2:
-        attend, q = student.sparse_attention, torch.randn(1, 2, T, 4)
-        calls = {
-            f"sparse_attention of {T} positions with [-1]": lambda: attend(q, q, q, pattern, [-1]),
-            f"sparse_attention of {T} positions with [2, {T}]": lambda: attend(
-                q, q, q, causal, [2, T]
-            ),
-        }
-    elif step == 3:
+    alike = {}
+    if step == 3:
         (module, _), (rotated, _), (short, _) = map(layer_of, (plain, rotating, shortened))
         double, cut = layer_of(plain)[0], student.Pattern(T, (), True)
         few = x[:, :longest].double()
@@ -149,9 +119,8 @@ def refusals(step, plain, rotating, shortened):
         for call, (function, wanted) in alike.items()
     ]
     said = []
-    for wanted, group in (("ValueError", calls), ("IndexError", wrong_indices)):
-        for call, function in group.items():
-            said.append([call, wanted, attempt(function, True)[1]])
+    for call, function in calls.items():
+        said.append([call, "ValueError", attempt(function, True)[1]])
     left = {"length": stream.length, "cached": stream.cached_positions()} if stream else {}
     return {"said": said, "alike": alike, **left}
 
@@ -213,10 +182,9 @@ def require_limits(student, rng, step: int, cases: list[Case] = ()) -> None:
             "A rejected call of append changes the stream: length and cached_positions() should be "
             "unchanged."
         )
-    run, judge = (run_cases, require_output) if step == 2 else (run_layers, require_layer)
-    for case, got in run(student, cases) if cases else ():
+    for case, got in run_layers(student, cases) if cases else ():
         try:
-            judge(got, case)
+            require_layer(got, case)
         except WrongAnswer as failed:
             wrong.append(failed.message)
     if wrong:

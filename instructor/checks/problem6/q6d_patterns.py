@@ -1,0 +1,163 @@
+"""Question 6d: patterns, and inputs of the functions of its first step."""
+
+import numpy as np
+
+from checks.problem6.q6d_patterns import CHOSEN, COUNTS, LARGE, MADE, ROW, ROWS
+from instructor.checks.drawing import draws
+
+TOKENS = (  # like headers; the default expression matches three
+    *("Name:", "HISTORY:", "of", "PAST ILLNESSES:", "ALLERGIES", ":", "see ALLERGIES:", "A:"),
+    *("ALLERGIES: none", " PLAN:", "PLAN:\n", "MG2:", "", "ÄTZUNG:"),
+)
+
+
+def spec(n, window, strides, causal, chosen=(), kind="list") -> dict:
+    """A pattern for n positions. chosen: the global positions as they are passed, in any order,
+    perhaps repeated; kind: their type.
+    """
+    pattern = {"window": int(window), "strides": [*map(int, strides)], "causal": causal}
+    return {"n": int(n), "pattern": pattern, "chosen": [*map(int, chosen)], "kind": kind}
+
+
+def draw_spec(rng, causal, n=None, window=None, kind="list") -> dict:
+    """Draw a pattern in which every rule has an effect: two strides beyond the window and one
+    within it, three global positions, two of them in reach of each other, and one twice.
+    """
+    n = rng.integers(40, 60) if n is None else n
+    window = rng.integers(3, 7) if window is None else window
+    far = rng.choice(np.arange(window + 2, n // 2), 2, replace=False)
+    strides = rng.permutation([*far, rng.integers(1, window)])
+    first = rng.integers(1, n // 2 - window)
+    chosen = [first, first + rng.integers(1, window), rng.integers(n // 2 + window, n - 1)]
+    return spec(n, window, strides, causal, rng.permutation([*chosen, first]), kind)
+
+
+def edge_specs(rng, short=True) -> list[dict]:
+    """Extreme patterns, in both directions and causal; short: fewer, and of fewer positions."""
+    n = int(rng.integers(12, 18) if short else rng.integers(20, 30))
+    chosen = rng.choice(n, 3, replace=False)
+    edges = [
+        (1, 3, (1, 2), (0,)),
+        (2, 0, (1,), ()),
+        (n, 0, (5, 1), chosen),
+        (n, n + 5, (), chosen),
+        (n, 2, (n - 1, n, n + 7), (0, n - 1)),
+        (n, 3, (7, 7), (1,)),
+        (n, 1, (4,), range(n)),
+    ]
+    if not short:
+        edges += [
+            (1, 0, (), ()),
+            (n, 0, (), ()),
+            (n, 0, (), chosen),
+            (n, n - 1, (3, n), ()),
+            (n, 4, (), ()),
+        ]
+    return [spec(*edge[:3], causal, edge[3]) for causal in (False, True) for edge in edges]
+
+
+def choice(function, *arguments, once=False) -> dict:
+    """The inputs of a function that chooses global positions."""
+    return {"function": function, "arguments": [*arguments], "once": once}
+
+
+@draws(CHOSEN, "6d-5-basic")
+def global_positions(rng):
+    """From a rule, from headers, from scores: with ties, zeros, more and fewer than the limit."""
+    n, k = int(rng.integers(12, 20)), int(rng.integers(3, 6))
+    words = [("H" if flag else "x") + str(i) for i, flag in enumerate(rng.random(12) < 0.5)]
+    scores = [  # of 7 to 9 and 290 positions, with many ties
+        (rng.standard_normal(30), 6),
+        (rng.integers(-2, 3, 40), 9),
+        (np.ones(25), 7),
+        (-rng.random(9), 3),
+        (np.zeros(8), 5),
+        (rng.random(5), 5),
+        (rng.standard_normal(12), 0),
+        (rng.integers(0, 4, 290),),
+    ]
+    return [
+        *(choice("every_kth", *each) for each in ((n, k), (n * k, k), (n * k + 1, k))),
+        *(choice("every_kth", *each) for each in ((n, 1), (n, n + 5), (1, k))),
+        choice("section_headers", [TOKENS[i] for i in rng.permutation(len(TOKENS))]),
+        choice("section_headers", words, r"H\d"),
+        choice("section_headers", []),
+        choice("section_headers", words, "h"),
+        choice("section_headers", ["ab", "a", "abc"], "a|ab"),
+        *(choice("predicted_globals", x.astype("float32"), *limit) for x, *limit in scores),
+    ]
+
+
+@draws(ROWS, "6d-6-basic")
+def rows(rng):
+    """Patterns in which every rule has an effect, and extreme ones."""
+    return [
+        draw_spec(rng, causal, rng.integers(20, 26), rng.integers(3, 5), kind)
+        for kind in ("list", "set", "iterator")
+        for causal in (False, True)
+    ] + edge_specs(rng)
+
+
+@draws(COUNTS, "6d-7-basic")
+def connections(rng):
+    """The same kinds, and the handout's example."""
+    return [
+        *(
+            draw_spec(rng, causal, kind=kind)
+            for kind in ("list", "iterator", "set")
+            for causal in (False, True)
+        ),
+        *(spec(16, 2, (4, 8), causal, (0,)) for causal in (False, True)),
+        *edge_specs(rng),
+    ]
+
+
+@draws(LARGE, "6d-7-basic")
+def many_connections(rng):
+    """About 75,000 positions."""
+    n, strides = rng.integers(70_000, 80_000), rng.integers(700, 20_000, 4)
+    return [
+        spec(n, rng.integers(400, 600), strides, causal, rng.choice(n, 150, replace=False))
+        for causal in (False, True)
+    ]
+
+
+@draws(CHOSEN, "6d-18-basic")
+def choices(rng):
+    """A list, and the same as an iterator; strides that are rejected."""
+    tokens = [*rng.permutation(["HISTORY:", "none", "see ALLERGIES:", "PLAN:"])]
+    n = int(rng.integers(9, 20))
+    return [
+        choice("every_kth", n, 2),
+        choice("section_headers", [*map(str, tokens)], once=True),
+        choice("every_kth", n, 0),
+        choice("every_kth", n, -2),
+    ]
+
+
+@draws(ROW, "6d-18-basic")
+def places(rng):
+    """Positions that exist, and others."""
+    both, causal = (draw_spec(rng, causal) for causal in (False, True))
+    n = both["n"]
+    return [
+        *({"i": both["n"] - 1, **both}, {"i": 0, **causal}),
+        *({"i": i, **both} for i in (n, -1, n + 9)),
+        {"i": 2, **both, "chosen": [1, n]},
+        {"i": 2, **causal, "chosen": [-1]},
+    ]
+
+
+@draws(COUNTS, "6d-18-basic")
+def counts(rng):
+    """Global positions that exist, and others."""
+    both, causal = (draw_spec(rng, causal) for causal in (False, True))
+    return [both, {**causal, "chosen": [causal["n"]]}, {**both, "chosen": [3, -2]}]
+
+
+@draws(MADE, "6d-18-basic")
+def patterns(rng):
+    """Patterns that exist, and others."""
+    window, stride = int(rng.integers(4)), int(rng.integers(1, 5))
+    sizes = ((window, [stride, 7]), (-1, [stride]), (window, [stride, 0]))
+    return [{"window": window, "strides": strides} for window, strides in sizes]
