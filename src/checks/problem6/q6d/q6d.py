@@ -1,6 +1,4 @@
-"""Question 6d, basic: global positions, the pattern and its connections; the attention, the module
-and the stream.
-"""
+"""Question 6d, basic: global positions, the pattern and its connections; the attention."""
 
 import numpy as np
 
@@ -8,8 +6,6 @@ from autograder import WrongAnswer, check, probe
 from checks.problem6.q6d.limits import require_limits
 from checks.problem6.q6d.rows import describe, given, masks, require_each, require_positions
 from checks.problem6.q6d.sparse import require_gradients, require_output, run_cases
-from checks.problem6.q6d.sparse_layers import require_layer, run_layers
-from checks.problem6.q6d.streams import require_cache, require_stream, run_streams
 from checks.problem6.q6d.work import require_few_flops, require_little_work
 
 SECONDS = 4  # CPU seconds allowed for a count; the handout asks for one
@@ -163,26 +159,6 @@ def test_sparse_attention(student, cases):
     require_little_work(student, [case for case in cases if "dense" in case.about])
 
 
-@check("6d-9-basic")
-def test_module(student, cases):
-    """From a dense module, whose output it reproduces if the pattern covers everything; other
-    patterns; rotation, at the dense module's length and for longer sequences; a new module; the
-    predictor, whose choice is used if no positions are given; and no dense attention.
-    """
-    require_each(
-        run_layers(student, [case for case in cases if "dense" not in case.about]), require_layer
-    )
-    require_little_work(student, [case for case in cases if "dense" in case.about])
-
-
-@check("6d-10-basic")
-def test_stream(student, cases):
-    """One position at a time, a few, all at once; more declared than become global; with rotation;
-    interleaved with another stream.
-    """
-    require_each(run_streams(student, cases), require_stream)
-
-
 @check("6d-15-basic")
 def test_gradients(student, cases):
     """Over several blocks, bidirectional and causal, in both dtypes."""
@@ -196,12 +172,6 @@ def test_growth(student, cases):
     require_little_work(student, [case for case in cases if "dense" in case.about])
 
 
-@check("6d-17-basic")
-def test_cache(student, cases):
-    """The positions and bytes of the cache after each call; in float64, too."""
-    require_each(run_streams(student, cases), require_cache)
-
-
 @check("6d-18-basic")
 def test_pattern_limits(student, rng):
     """What Pattern and the functions of the first step reject."""
@@ -212,15 +182,3 @@ def test_pattern_limits(student, rng):
 def test_attention_limits(student, rng, cases):
     """What sparse_attention rejects; global positions from an iterator."""
     require_limits(student, rng, 2, cases)
-
-
-@check("6d-20-basic")
-def test_module_limits(student, rng, cases):
-    """What the module rejects, and where there is no limit."""
-    require_limits(student, rng, 3, cases)
-
-
-@check("6d-21-basic")
-def test_stream_limits(student, rng):
-    """What the stream rejects, unchanged by it."""
-    require_limits(student, rng, 4)
