@@ -134,6 +134,17 @@ MISTAKES = [
                                "dtype=torch.float64) / head_dim),\n            )",
               "(10000.0 * max(1.0, max_positions / block_size)) ** (-2.0 * torch.arange(head_dim "
               "// 2, dtype=torch.float64) / head_dim))")), (MODULE, ROTATION)),
+    misconception("rope-stretch-by-length",
+          "Positions are interpolated by the length of each sequence, not by max_positions.", edit(
+        (STRETCH, ""),
+        ("        if attention.rope:\n            block_size",
+         "        sparse.block_size = attention.mask.size(-1)\n"
+         "        if attention.rope:\n            block_size"),
+        ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, k))",
+         """            t, d = torch.arange(start, end) * min(1.0, self.block_size / end), q.size(-1)
+            angles = torch.outer(t, 10000.0 ** (-torch.arange(0, d, 2) / d))
+            table = torch.stack((angles.cos(), angles.sin()), dim=-1).to(q)
+            q, k = (apply_rotary_emb(part, table) for part in (q, k))""")), (MODULE, ROTATION)),
     slip("rope-stretch-rounded", "Interpolated positions are rounded to whole ones.",
          edit((STRETCH, STRETCH + "\n            positions = positions.round()")),
          (MODULE, ROTATION)),

@@ -80,15 +80,16 @@ def caches(rng, large):
         stream(rng, of(window, (2, far)), 1, [T], 0),
         stream(rng, of(far, (window,)), 1, sevens, 6),
         stream(rng, of(window, (1,)), 1, cut(rng, T), None, in_turns=True),
-        stream(rng, of(window, (far,), dtype="float64"), 1, cut(rng, T), 2),
         stream(rng, rotating(rng, (2, 4), pattern(3, (6,)), 11, T + 3), 1, cut(rng, T), 3),
     ]
-    if large:
-        streams += [
-            stream(rng, of(window), 1, [1] * T, 5),
-            stream(rng, of(T + 5, (far,)), 1, cut(rng, T), 2),
-        ]
-    return streams
+    if not large:
+        wide = of(window, (far,), dtype="float64")
+        return [*streams, stream(rng, wide, 1, cut(rng, T), 2)]
+    return [
+        *streams,
+        stream(rng, of(window), 1, [1] * T, 5),
+        stream(rng, of(T + 5, (far,)), 1, cut(rng, T), 2),
+    ]
 
 
 @draws(STREAM, "6d-21-basic")
@@ -98,7 +99,7 @@ def refused(rng):
     """
     T = int(rng.integers(20, 26))
     window, stride = int(rng.integers(2, 5)), int(rng.integers(5, 9))
-    reads = rotating(rng, (2, 2), pattern(window, (stride,)), T + 3, T)
+    reads = rotating(rng, (2, 2), pattern(window, (stride,)), T)
     cuts = [6, 3, T - 9]
     bad = [
         {"call": 1, "positions": positions, "booleans": booleans}

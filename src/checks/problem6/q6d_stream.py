@@ -210,7 +210,7 @@ STREAM = Asked(
     read_stream,
     written,
     {
-        "output": Close("The outputs of {call}", TOLERANCE),
+        "output": Close("In {call}, outputs", TOLERANCE),
         "length": Steps("length"),
         "global": Steps("global_positions"),
         "history": Same(
