@@ -78,7 +78,7 @@ def modules(rng):
         call(covered, 2, T),
         call(layer(rng, 3, 2, causal, dense=dense), 1, T, some),
         call(layer(rng, 2, 3, both, dense=dense), 1, T, others),
-        *(call(layer(rng, 2, 3, both), 2, T, others[:n]) for n in (4, 2)),
+        *(call(layer(rng, 2, 3, both), 1, T, others[:n]) for n in (4, 2)),
         call(layer(rng, 3, 2, causal), 1, T, some),
         call(layer(rng, 3, 2, few), 1, T),
         predicted(rng, T, few, 4),
@@ -99,7 +99,7 @@ def accepted(rng):
     """Positions from an iterator; float64; texts longer than the dense module's, without rotation;
     a table that is shorter than the dense module's.
     """
-    T = int(rng.integers(20, 26))
+    T = int(rng.integers(16, 20))
     (causal, some), (both, others) = (draw_pattern(rng, causal, T) for causal in (True, False))
     short, wide = {"block_size": 7, "rope": False}, {"dtype": "float64"}
     return [
@@ -119,7 +119,7 @@ def refused(rng):
     """Heads that do not divide the width; positions out of range; a choice for two sequences; texts
     that are longer than a table, which may be shorter than the dense module's.
     """
-    T = int(rng.integers(20, 26))
+    T = int(rng.integers(16, 20))
     both, _ = draw_pattern(rng, False, T)
     new = layer(rng, 2, 2, both)
     return [

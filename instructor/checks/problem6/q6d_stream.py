@@ -46,7 +46,7 @@ def streams(rng):
     """Some positions at a time, one, all at once; a call longer than the ring and than a block;
     rotating; and in turns with another stream.
     """
-    T = int(rng.integers(30, 36))
+    T = int(rng.integers(28, 33))
     plain = layer(rng, 3, 2, pattern(4, (11,)))
     narrow = layer(rng, 2, 1, pattern(12, (37,)))
     stretched = rotating(rng, (2, 4), pattern(3, (8,)), 13, T + 4)
@@ -56,7 +56,7 @@ def streams(rng):
         stream(rng, layer(rng, 3, 2, pattern(3, (7, 19))), 1, cut(rng, T), 4),
         stream(rng, layer(rng, 3, 2, pattern(6)), 1, [T], 4),
         stream(rng, layer(rng, 2, 3, pattern(2, (9, 4))), 1, cut(rng, T), 4),
-        stream(rng, narrow, 1, [1, 140, 9], 5),
+        stream(rng, narrow, 1, [1, 131, 6], 5),
         stream(rng, stretched, 1, cut(rng, T), 3),
         stream(rng, layer(rng, 3, 2, pattern(3, (8,))), 1, cut(rng, T), 3, in_turns=True),
     ]
@@ -65,7 +65,7 @@ def streams(rng):
 @draws(CACHE, "6d-17-basic", "6d-13-hidden")
 def caches(rng, large):
     """All kinds of windows and strides; in turns with another stream; in float64; rotating."""
-    T = int(rng.integers(50, 70) if large else rng.integers(26, 32))
+    T = int(rng.integers(50, 70) if large else rng.integers(24, 29))
     window, far = int(rng.integers(3, 7)), int(rng.integers(9, 15))
     sizes = (2, 3) if large else (2, 2)
     sevens = [7] * (T // 7) + [T % 7] * (T % 7 > 0)
@@ -97,7 +97,7 @@ def refused(rng):
     """Too few booleans, too many, no positions, more positions than a table has; first so that the
     error is seen, then so that the stream is read on. And a pattern in both directions.
     """
-    T = int(rng.integers(20, 26))
+    T = int(rng.integers(18, 23))
     window, stride = int(rng.integers(2, 5)), int(rng.integers(5, 9))
     reads = rotating(rng, (2, 2), pattern(window, (stride,)), T)
     cuts = [6, 3, T - 9]
