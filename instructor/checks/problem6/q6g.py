@@ -1,7 +1,8 @@
 """Question 6g: documents, memories and long texts, and the hidden checks."""
 
 from autograder import check
-from checks.problem6.q6g import ACROSS, LONG, require_documents, require_work
+from checks.problem6.q6d_work import LONG
+from checks.problem6.q6g import ACROSS, require_documents, require_work
 from checks.problem6.q6g_memory import MEMORY
 from instructor.checks.drawing import draws
 
@@ -42,12 +43,15 @@ def memory(rng, lengths, B: int, n: int, n_head: int, head_dim: int, **more):
 
 
 def long_text(rng, lengths, question: int, window: int) -> dict:
-    """Draw the inputs of a long text, with the rows that are compared."""
-    N, n = sum(lengths), sum(lengths) + question
-    case = {"module": False, "seed": int(rng.integers(2**31)), "n": n, "lengths": list(lengths)}
-    case |= {"window": window, "n_head": 1, "head_dim": 4}
-    some = rng.choice(n, 30, replace=False).tolist()
-    return {"case": case, "rows": sorted({0, lengths[0] - 1, lengths[0], N, n - 1, *some})}
+    """Draw the inputs of a call on a long text. In a short one, operations of torch are counted."""
+    n = sum(lengths) + question
+    return {
+        "function": "cross_document_attention",
+        "shape": [1, 1, n, 4],
+        "seed": int(rng.integers(2**31)),
+        "operations": 2 * n if n <= 12_000 else None,
+        "arguments": {"lengths": list(lengths), "window": window},
+    }
 
 
 @draws(ACROSS, "6g-1-basic")

@@ -5,10 +5,9 @@ gradients, work, and what is refused.
 from dataclasses import replace
 
 from autograder import WrongAnswer, check, probe
-from checks.problem6.q6d.work import require_little_work
+from checks.problem6.q6d_work import require_little_work
 from checks.problem6.q6g_memory import MEMORY, differentiate, require_memory_work
 from checks.support.asked import Asked, Close, Same
-from checks.support.cases import Case
 
 
 @probe(uses=(differentiate,))
@@ -64,41 +63,18 @@ ACROSS = Asked(
 )
 
 
-@probe
-def some_rows(case, rows):
-    """Run cross_document_attention on a long text: some rows of its output. Checks compare them in
-    `require_little_work`.
-    """
-    import numpy as np
-    import torch
-
-    from submission.problem6.efficient_attention import cross_document_attention
-
-    draw = np.random.RandomState(case["seed"]).standard_normal
-    shape = 1, case["n_head"], case["n"], case["head_dim"]
-    qkv = [torch.from_numpy(draw(shape).astype("float32")) for _ in range(3)]
-    with torch.no_grad():
-        output = cross_document_attention(*qkv, case["lengths"], case["window"])
-    return {"rows": output[0][:, rows]}
-
-
-LONG = Asked(some_rows, "cross_document_attention on a long text", {"rows": Close()})
-
-
 def require_long_texts(student, calls) -> None:
-    """Judge the rows and the work of long texts.
+    """Judge the results and the work of long texts.
 
     Dense attention over each document would be too slow; over many short ones, it is so only over
     all of them together.
     """
-    cases = []
-    for call in calls:
-        if call.probe == LONG.probe.name:
-            case, rows = call.inputs["case"], call.inputs["rows"]
-            dense = case["lengths"] if max(case["lengths"]) > 1_000 else [case["n"]]
-            about = {"rows": rows, "dense": dense}
-            cases.append(Case(case, call.right["rows"].data, about=about))
-    require_little_work(student, cases)
+
+    def dense(inputs):
+        lengths = inputs["arguments"]["lengths"]
+        return lengths if max(lengths) > 1_000 else [inputs["shape"][2]]
+
+    require_little_work(student, calls, dense)
 
 
 @check("6g-1-basic", "6g-2-basic", "6g-5-basic")

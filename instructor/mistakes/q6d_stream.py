@@ -44,15 +44,9 @@ MISTAKES = [
     misconception("stream-window-only",
           "The ring holds the window, and forgets what strides ask for.",
           edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE)),
-    slip("stream-last-stride", "The ring is as long as the stride that is named last.",
-         edit((HELD, "        self.ring = (attention.pattern.window, "
-                     "*attention.pattern.strides)[-1]\n")), (STREAM, CACHE)),
     slip("stream-one-short", "The ring is one position too short.",
          edit((HELD, "        self.ring = max(attention.pattern.window, "
                      "*attention.pattern.strides, 1) - 1\n")), (STREAM, CACHE)),
-    slip("stream-one-long", "The ring is one position too long.",
-         edit((HELD, "        self.ring = max(attention.pattern.window, "
-                     "*attention.pattern.strides, 0) + 1\n")), KEPT),
     misconception("stream-sum", "The ring has room for the window and for all strides.",
           edit((HELD, "        self.ring = attention.pattern.window + "
                       "sum(attention.pattern.strides)\n")), KEPT),
@@ -70,19 +64,10 @@ MISTAKES = [
         "        free = 10 ** 9\n"),
        ("self.held = torch.full((self.ring + max_global,), -1",
         "self.held = torch.full((self.ring + 1000,), -1")), (STREAM, CACHE)),
-    slip("stream-limit-per-call", "max_global counts anew in each call.", edit(
-       ("        free = self.max_global - len(self.global_positions)\n",
-        "        free = self.max_global\n"),
-       ("self.held = torch.full((self.ring + max_global,), -1",
-        "self.held = torch.full((self.ring + 1000,), -1")), (STREAM, CACHE)),
     slip("stream-globals-next-call", "A new global position is global from the next call on.",
          edit(
        ("torch.cat(\n                (slots >= self.ring, becomes)\n            )\n",
         "torch.cat((slots >= self.ring, torch.zeros_like(becomes)))\n")), (STREAM,)),
-    misconception("stream-not-each-other",
-          "The positions of a call see only what was there before, and themselves.", edit(
-        (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= torch.eye(len(rows), "
-                            "dtype=torch.bool)\n")), (STREAM,)),
     misconception("stream-not-causal", "Within a call, positions see those that come after them.",
           edit((ALLOWED, "            allowed &= columns >= 0\n")), (STREAM,)),
     misconception("stream-all-held", "All that is held is attended to.", edit(
@@ -90,22 +75,11 @@ MISTAKES = [
          "                (slots >= self.ring, becomes)\n            )\n",
          "            allowed = distance.abs() <= self.ring\n"
          "            allowed = allowed | torch.cat((slots >= self.ring, becomes))\n")), (STREAM,)),
-    slip("stream-empty-slots", "Slots in which nothing is yet are attended to.",
-         edit((ALLOWED, "            allowed &= distance >= 0\n")), (STREAM,)),
     misconception("stream-calls-apart",
           "Each call is a sequence of its own.", (Fill("StreamingAttention.append", '''
 flags = [False] * x.size(1) if is_global is None else is_global
 y = self.attention(x, [t for t, flag in enumerate(flags) if flag])
 self.length += x.size(1)'''),), (STREAM,)),
-    slip("stream-no-scale", "The scores are not scaled.",
-         edit((" / math.sqrt(q.size(-1))\n            )\n            allowed = torch.cat",
-               "\n            )\n            allowed = torch.cat")), (STREAM,)),
-    slip("stream-no-projection", "The output projection is not applied.", edit(
-       ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))",
-        "        y = self.attention.join_heads(torch.cat(outputs, dim=2))")), (STREAM,)),
-    misconception("stream-keeps-all", "Everything is kept.",
-          (*START, Fill("StreamingAttention.append", KEEP),
-           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT),
     misconception("stream-keeps-all-in-secret",
           "Everything is kept, and what should be is reported.",
           (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", '''
@@ -130,9 +104,6 @@ else:
           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")), KEPT),
     slip("stream-bytes-keys", "Only keys are counted.",
          edit(("self.keys.nbytes + self.values.nbytes", "self.keys.nbytes")), KEPT),
-    slip("stream-bytes-numbers", "Numbers are counted instead of bytes.",
-         edit(("self.keys.nbytes + self.values.nbytes",
-               "self.keys.numel() + self.values.numel()")), KEPT),
     slip("stream-cached-ring", "Global positions that have left the ring are not reported.", edit(
        ("positions = sorted(self.held[self.held >= 0].tolist())",
         "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - "
@@ -162,9 +133,6 @@ else:
 
     @torch.no_grad()
     def append""")), (STREAM, *KEPT)),
-    slip("stream-room-doubled", "There is room for twice as much, to have some to spare.",
-         edit(("self.held = torch.full((self.ring + max_global,), -1",
-               "self.held = torch.full((2 * (self.ring + max_global),), -1")), KEPT),
     slip("stream-float64", "The cache is kept in float64.",
          edit(("part.new_zeros(*part.shape[:2]", "part.double().new_zeros(*part.shape[:2]"),
               ("torch.cat((self.keys[:, :, needed], k), dim=2)",
@@ -195,13 +163,6 @@ else:
             self.held[(self.length + torch.arange(min(x.size(1), self.ring))) % self.ring] = -1
         outputs = []
 """)), (STREAM, CACHE)),
-    slip("stream-ring-turned", "The ring begins anew with each call, in its first slot.", edit(
-       ("            in_ring = rows[recent] % max(self.ring, 1)\n",
-        "            in_ring = (rows[recent] - rows[0]) % max(self.ring, 1)\n")), (STREAM, CACHE)),
-    slip("stream-first-slots",
-         "Of a call that is longer than the ring, the first positions are kept.", edit(
-       ("            recent = rows >= self.length - self.ring\n",
-        "            recent = rows < rows[0] + self.ring\n")), (STREAM, CACHE)),
     misconception("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), k.detach().numpy().copy()]\n"
@@ -210,32 +171,6 @@ else:
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"
          "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT),
-    slip("stream-flags-from-call", "Global positions are counted from the beginning of the call.",
-         edit(
-       ("            self.global_positions += rows[becomes].tolist()\n",
-        "            self.global_positions += (rows[becomes] - rows[0]).tolist()\n")),
-         (STREAM, CACHE)),
-    slip("stream-last-output", "Only the last position's output is returned.", edit(
-       ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
-        "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))[:, "
-        "-1:]\n")), (STREAM, CACHE)),
-    slip("stream-sink", "The first position is always kept as a global one.", edit(
-       ("        free = self.max_global - len(self.global_positions)\n",
-        "        declared[0] = declared[0] or self.length == 0\n"
-        "        free = self.max_global - len(self.global_positions)\n")), (STREAM, CACHE)),
-    slip("stream-truncated",
-         "A call that is longer than the ring is cut to the ring before it is attended to.", edit(
-       (ALLOWED, ALLOWED + "            allowed[:, len(slots):] &= rows >= self.length + "
-                           "len(rows) - self.ring\n")), (STREAM, CACHE)),
-    slip("stream-batch-of-one", "There is room for one sequence.", edit(
-       ("part.new_zeros(*part.shape[:2], len(self.held)",
-        "part.new_zeros(1, part.size(1), len(self.held)")), (STREAM, CACHE)),
-    misconception("stream-global-leaves",
-          "A global position is dropped when the ring comes round to it.",
-          edit(
-        ("            self.held[in_ring[becomes[recent]]] = -1\n",
-         "            self.held[in_ring[becomes[recent]]] = -1\n"
-         "            self.held[self.ring:][self.held[self.ring:] < self.length - self.ring] = -1\n")), (STREAM, CACHE)),
     edge("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
          edit(
        ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",

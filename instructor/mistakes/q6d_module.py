@@ -29,40 +29,17 @@ MISTAKES = [
         "self.pattern, global_positions))\n        )\n", DENSE)), (MODULE,)),
     slip("module-shares", "The new module gets the dense one's layers, and not copies.",
          edit((COPY, "setattr(sparse, name, getattr(attention, name))")), (MODULE,)),
-    slip("module-shares-parameters", "The layers are new, and their parameters the dense one's.",
-         edit((COPY, "getattr(sparse, name).weight, getattr(sparse, name).bias = "
-                     "getattr(attention, name).weight, "
-               "getattr(attention, name).bias")), (MODULE,)),
     slip("module-no-proj", "The output projection is not copied.",
          edit((NAMES, '        for name in ("query", "key", "value"):\n')), (MODULE,)),
-    slip("module-no-biases", "The biases are not copied.",
-         edit((COPY, "getattr(sparse, name).weight.data.copy_(getattr(attention, "
-                     "name).weight.data)")), (MODULE,)),
-    slip("module-transposed", "The weights are copied as (in, out).",
-         edit((COPY, COPY + "\n            weight = getattr(sparse, name).weight\n"
-               "            weight.data = weight.data.T.contiguous()")), (MODULE,)),
-    slip("module-anew", "The weights are those of a new module.",
-         edit((NAMES, "        for name in ():\n")), (MODULE,)),
     slip("module-empties-dense", "The dense module's biases are added to, in place.",
          edit((COPY, COPY + "\n            getattr(attention, name).bias.data += 1")), (MODULE,)),
     slip("module-predictor-random", "The predictor is not zero after conversion.",
          edit(("        if attention.rope:\n            block_size",
                "        nn.init.normal_(sparse.predictor.weight)\n        if attention.rope:\n"
                "            block_size")), (MODULE,)),
-    slip("module-no-positions", "Global positions are not passed on.",
-         edit(("self.pattern, global_positions))\n        )", "self.pattern)))")), (MODULE,)),
     slip("module-empty-is-none", "An empty list of positions is taken for None.",
          edit(("        if global_positions is None:\n", "        if not global_positions:\n")),
          (MODULE,)),
-    slip("module-always-predicts", "The predictor's positions are added to those that are given.",
-         edit(
-       ("        y = self.proj(\n            self.join_heads(sparse_attention(",
-        "        else:\n            global_positions = [*global_positions, 0]\n        y = "
-        "self.proj(self.join_heads(sparse_attention(")), (MODULE,)),
-    slip("module-predictor-unlimited", "The predictor's choice is not limited to max_global.",
-         edit(
-       ("predicted_globals(self.predictor(x)[0, :, 0], self.max_global)",
-        "predicted_globals(self.predictor(x)[0, :, 0], 10 ** 9)")), (MODULE,)),
     slip("module-default-limit",
          "The predictor's choice is limited to 200, whatever max_global is.", edit(
        ("predicted_globals(self.predictor(x)[0, :, 0], self.max_global)",
@@ -92,40 +69,17 @@ MISTAKES = [
         "        y = self.proj(\n            self.join_heads(sparse_attention(")), (LIMITS,)),
     edge("module-float32", "A new module is always float32, also from a dense one in float64.", edit(
        ("pattern).to(attention.key.weight)  # its device and dtype", "pattern)")), (LIMITS,)),
-    slip("module-no-join", "Heads are joined without a transposition.", edit(
-       ("self.join_heads(sparse_attention(*self.project(x), self.pattern, global_positions))",
-        "sparse_attention(*self.project(x), self.pattern, global_positions).reshape(x.shape)")),
-         (MODULE,)),
-    slip("module-no-projection", "The output projection is not applied.", edit(
-       ("        y = self.proj(\n            self.join_heads(sparse_attention(*self.project(x), "
-        "self.pattern, global_positions))\n        )",
-        "        y = self.join_heads(sparse_attention(*self.project(x), self.pattern, "
-        "global_positions))")), (MODULE,)),
     slip("module-view", "Heads are split by a view to (B, n_head, T, head_dim).", edit(
        ("q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
         "self.value))\n        if self.rope",
         "q, k, v = (linear(x).view(x.size(0), self.n_head, x.size(1), -1) for linear in "
         "(self.query, self.key, self.value))\n   "
         "     if self.rope")), (MODULE, STREAM)),
-    slip("module-keys-for-queries", "Keys and queries are swapped.", edit(
-       ("q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
-        "self.value))\n        if self.rope",
-        "k, q, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
-        "self.value))\n        if self.rope")), (MODULE, STREAM)),
-    slip("module-residual", "x is added.",
-         edit(("self.pattern, global_positions))\n        )\n",
-               "self.pattern, global_positions))) + x\n")), (MODULE,)),
-    slip("module-both-as-causal", "The module is always causal.", edit(
-       ("sparse_attention(*self.project(x), self.pattern, global_positions)",
-        "sparse_attention(*self.project(x), Pattern(self.pattern.window, self.pattern.strides, "
-        "True), global_positions)")), (MODULE,)),
     misconception("rope-forgotten", "The new module does not rotate.",
           edit(("        if attention.rope:\n            block_size",
                 "        if False:\n            block_size")), (MODULE, ROTATION)),
     misconception("rope-no-stretch", "Positions are not interpolated.", edit((STRETCH, "")),
           (MODULE, ROTATION)),
-    slip("rope-stretch-upside-down", "Positions are stretched instead of pressed together.",
-         edit((STRETCH, "* max(1.0, max_positions / block_size)")), (MODULE, ROTATION)),
     edge("rope-stretch-shorter", "Positions are changed when max_positions is shorter, too.",
          edit((STRETCH, "* (block_size / max_positions)")), (LIMITS,)),
     misconception("rope-stretch-base",
@@ -134,39 +88,26 @@ MISTAKES = [
                                "dtype=torch.float64) / head_dim),\n            )",
               "(10000.0 * max(1.0, max_positions / block_size)) ** (-2.0 * torch.arange(head_dim "
               "// 2, dtype=torch.float64) / head_dim))")), (MODULE, ROTATION)),
-    slip("rope-stretch-rounded", "Interpolated positions are rounded to whole ones.",
-         edit((STRETCH, STRETCH + "\n            positions = positions.round()")),
-         (MODULE, ROTATION)),
-    slip("rope-dense-table", "The dense module's table is taken, which ends at its block_size.",
-         edit(
-       ("sparse.rope_cache = torch.stack((angles.cos(), angles.sin()), dim=-1).to(\n"
-        "                attention.rope_cache\n            )",
-        "sparse.rope_cache = attention.rope_cache.clone()")), (MODULE, ROTATION)),
-    slip("rope-whole-width", "The angles are those of the whole width.", edit(
-       ("torch.arange(head_dim // 2, dtype=torch.float64) / head_dim),\n            )",
-        "torch.arange(head_dim // 2, dtype=torch.float64) / n_embd))")), (MODULE, ROTATION)),
-    slip("rope-sines-first", "Cosines and sines are swapped.",
-         edit(("(angles.cos(), angles.sin())", "(angles.sin(), angles.cos())")),
-         (MODULE, ROTATION)),
+    misconception("rope-stretch-by-length",
+          "Positions are interpolated by the length of each sequence, not by max_positions.", edit(
+        (STRETCH, ""),
+        ("        if attention.rope:\n            block_size",
+         "        sparse.block_size = attention.mask.size(-1)\n"
+         "        if attention.rope:\n            block_size"),
+        ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, k))",
+         """            t, d = torch.arange(start, end) * min(1.0, self.block_size / end), q.size(-1)
+            angles = torch.outer(t, 10000.0 ** (-torch.arange(0, d, 2) / d))
+            table = torch.stack((angles.cos(), angles.sin()), dim=-1).to(q)
+            q, k = (apply_rotary_emb(part, table) for part in (q, k))""")), (MODULE, ROTATION)),
     misconception("rope-values", "The values are rotated, too.",
           edit(("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part "
                 "in (q, k))",
               "            q, k, v = (apply_rotary_emb(part, self.rope_cache[start:end]) for part "
               "in (q, k, v))")), (MODULE, ROTATION)),
-    misconception("rope-queries", "Only the queries are rotated.",
-          edit(("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part "
-                "in (q, k))",
-              "            q = apply_rotary_emb(q, self.rope_cache[start:end])")),
-          (MODULE, ROTATION)),
     misconception("rope-from-zero", "In a stream, each call is rotated from position 0.",
           edit(("self.rope_cache[start:end])", "self.rope_cache[:x.size(1)])")), (STREAM, ROTATION)),
     edge("rope-too-long", "A sequence that is too long breaks over shapes.",
          edit(("            if end > len(self.rope_cache):\n", "            if False:\n")),
-         (LIMITS,)),
-    edge("rope-too-long-wraps", "Positions beyond the table get the last row.", edit(
-       ("            if end > len(self.rope_cache):\n", "            if False:\n"),
-       ("self.rope_cache[start:end])",
-        "self.rope_cache[torch.arange(start, end).clamp(max=len(self.rope_cache) - 1)])")),
          (LIMITS,)),
     edge("rope-table-not-cut", "With max_positions below the block_size, more are accepted.",
          edit(("positions = torch.arange(max_positions, dtype=torch.float64)",
@@ -179,15 +120,6 @@ MISTAKES = [
        ("        if attention.rope:\n            block_size",
         "        sparse.longest = max_positions or attention.mask.size(-1)\n"
         "        if attention.rope:\n            block_size")), (LIMITS,)),
-    slip("module-one-head", "The number of heads is not taken over.",
-         edit(("sparse = cls(n_embd, n_head, pattern)", "sparse = cls(n_embd, 1, pattern)")),
-         (MODULE, ROTATION)),
-    slip("module-pattern-default", "The new module has the default pattern.",
-         edit(("sparse = cls(n_embd, n_head, pattern)",
-               "sparse = cls(n_embd, n_head, Pattern(causal=True))")), (MODULE, ROTATION)),
-    slip("module-predictor-on-values", "The predictor reads the values instead of x.",
-         edit(("predicted_globals(self.predictor(x)[0, :, 0]",
-               "predicted_globals(self.predictor(self.value(x))[0, :, 0]")), (MODULE,)),
     misconception("rope-halves",
           "Numbers half a head apart are rotated together; attention.py pairs neighbors.", edit(
         ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, "
