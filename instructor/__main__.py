@@ -27,7 +27,6 @@ except KeyboardInterrupt:  # in the first second of a command
 MODULES = (
     "release.command",
     "release.cases",
-    "release.solved_cases",
     "release.answer_sheet",
     "documents",
     "documents.facts",

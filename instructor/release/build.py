@@ -21,7 +21,7 @@ from .student_texts import student_gitignore, student_pyproject, student_readme
 
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
-    "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".npz", ".zip", ".js", ".css"},
+    "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".zip", ".js", ".css"},
     "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
 FILES = (
@@ -34,7 +34,7 @@ MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these
 ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
 # what a Git host and git itself read, so that a release can be a template repository
 WORKFLOW = ".github/workflows/basic-checks.yml"
-BINARY = {".pdf", ".npz", ".zip"}
+BINARY = {".pdf", ".zip"}
 
 
 def zip_of(out: Path) -> Path:

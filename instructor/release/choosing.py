@@ -1,7 +1,7 @@
 r"""What of this project a release of some problems has: the files of these problems, and texts
 without the others.
 
-A file belongs to a problem by its folder (`problem5`), its question (`cases/5c.json`) or the
+A file belongs to a problem by its folder (`problem5`), its question (`cases/5c.zip`) or the
 problem's contents.py; all other files are everybody's. Targets, help, deliverables and collection
 follow from the contents.py that are there (jobs/problems.py), points and pages from the manifest,
 which is filtered as text here and as Manifest.only where staff grades. Markdown says what belongs

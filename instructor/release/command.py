@@ -83,7 +83,6 @@ def run(args: argparse.Namespace) -> int:
     from .leaks import find_leaks, read_zip
     from .pasting import find_repeated
     from .smoke_test import Failed, prove
-    from .solved_cases import find_differences
     from .traces import find_traces
 
     course = read_course(
@@ -125,10 +124,6 @@ def run(args: argparse.Namespace) -> int:
         leaks += [
             f"The cases: {difference}. Run: python -m instructor cases"
             for difference in find_stale()
-        ]
-        leaks += [
-            f"The cases: {difference}. Run: python -m instructor solved-cases"
-            for difference in find_differences()
         ]
         leaks += find_repeated(tree / "src", course.given)
         if leaks:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from checks.support.cases import RELEASED
 from instructor import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES, TRACES
 
@@ -67,9 +66,7 @@ def gather_secrets(
     # with basic ones give nothing away.
     outside = re.sub(f"{START}.*?{END}", "", _sources(SOLUTION), flags=re.DOTALL)
     handed_out = normalized("\n".join([outside, *starter_tree().values()]))
-    # the cases have the sentences about known mistakes
-    cases = (path.read_text(encoding="utf-8") for path in sorted(RELEASED.glob("*.json")))
-    basic = normalized("\n".join([_sources(ROOT / "src"), *cases]))
+    basic = normalized(_sources(ROOT / "src"))
     lines, functions = {}, {}
     for place, body in bodies(SOLUTION):
         if place.question not in given:

@@ -13,7 +13,7 @@ from jobs.targets import TARGETS
 
 from .leaks import text_of
 
-UNREAD = (".npz", ".tsv")
+UNREAD = (".zip", ".tsv")
 
 
 def find_traces(files: dict[str, bytes], course: Course) -> list[str]:

@@ -29,8 +29,7 @@ def check(*ids: str) -> Callable:
 
     It is called with those of these arguments that it names: `student`, the Student to run probes
     on; `rng`, a NumPy Generator that is the same for the same seed and check; `calls`, with the
-    right replies, drawn by `context.rounds.draw(id, rng)`; `cases`, calls with their answers, drawn
-    by `context.cases.draw(id, rng)`; `context`, what was given to `grade`.
+    right replies, drawn by `context.rounds.draw(id, rng)`; `context`, what was given to `grade`.
     """
 
     def mark(function):
@@ -207,8 +206,6 @@ class Judge:
         names = inspect.signature(verdict).parameters
         if "calls" in names:
             given["calls"] = self.context.rounds.draw(id, rng)
-        if "cases" in names:
-            given["cases"] = self.context.cases.draw(id, rng)
         verdict(**{name: given[name] for name in names})
 
 

@@ -19,7 +19,6 @@ from autograder.isolation import choose  # noqa: E402
 from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
-from instructor.checks.makers import Fresh  # noqa: E402
 from instructor.checks.problem1.genuine import answer_alone  # noqa: E402
 from instructor.checks.secret import staff_rounds  # noqa: E402
 from instructor.checks.solving import all_questions  # noqa: E402
@@ -30,7 +29,6 @@ from jobs.deliverables import place_of  # noqa: E402
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
-FRESH = Fresh()
 ALONE = answer_alone
 ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions without a place in code
 # seconds: checks with a larger limit train models, and are repeated less often
@@ -121,9 +119,9 @@ def rounds():
 
 
 def context_of(staged: Path) -> Context:
-    """What the checks of a staged submission need: the results in it, answers, and fresh cases."""
+    """What the checks of a staged submission need: the results in it, answers, and rounds."""
     gold, accuracy = ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"]
-    return Context(staged / RESULTS, None, None, gold, accuracy, FRESH, rounds(), ALONE)
+    return Context(staged / RESULTS, None, None, gold, accuracy, rounds(), ALONE)
 
 
 def grade_changes(

@@ -8,11 +8,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from checks.problem6.q6d import shown
 from checks.problem6.q6d_attention import summed
-from checks.problem6.q6d_patterns import shown
 from checks.problem6.q6d_work import counted, long_text
+from instructor.checks.problem6.q6d import spec
 from instructor.checks.problem6.q6d_attention import text
-from instructor.checks.problem6.q6d_patterns import spec
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from proof import CHECKS, MANIFEST, STAGED
 
 from autograder import Allowance, Verdict, grade
 from autograder.process import Reply
-from checks.support.cases import Released
 from checks.support.rounds import Rounds
 from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
@@ -34,7 +33,7 @@ def graded(tmp_path, process):
         checks = [dataclasses.replace(check, seconds=seconds) for check in checks]
         with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
             staged, _ = stage(make(changes, tmp_path / "submission"), Path(folder))
-            context = SimpleNamespace(cases=Released(), rounds=Rounds())
+            context = SimpleNamespace(rounds=Rounds())
             return grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
 
     return run

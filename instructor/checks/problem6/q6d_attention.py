@@ -4,7 +4,7 @@ from autograder import check
 from checks.problem6.q6d_attention import ATTENTION
 from checks.problem6.q6d_work import COUNTED, LONG, require_work
 from instructor.checks.drawing import draws
-from instructor.checks.problem6.q6d_patterns import draw_spec, edge_specs, spec
+from instructor.checks.problem6.q6d import draw_spec, edge_specs, spec
 
 LARGE_SCORES = ", with scores of several thousand"
 

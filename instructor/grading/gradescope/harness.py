@@ -63,7 +63,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     try:
         setting.require_hidden([])
         # Read them now: a weak container locks them away.
-        _ = setting.cases, setting.answer_alone
+        _ = setting.answer_alone
         if not isolation.strong:
             rounds = setting.rounds({check.question for check in checks})
             rounds.keep(check.id for check in checks if check.kind == "basic")

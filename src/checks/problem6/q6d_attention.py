@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from autograder import NotImplementedYet, WrongAnswer, check, describe, probe
-from checks.problem6.q6d_patterns import given, shown
+from checks.problem6.q6d import given, shown
 from checks.support.asked import Asked, Close, Same
 
 

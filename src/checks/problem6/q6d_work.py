@@ -7,8 +7,8 @@ counted for the limit of three times; a submission could hide some, but then the
 """
 
 from autograder import Failed, Verdict, WrongAnswer, check, probe
+from checks.problem6.q6d import Count, given, shown
 from checks.problem6.q6d_attention import ATTENTION, Summed, summed
-from checks.problem6.q6d_patterns import Count, given, shown
 from checks.support.asked import Asked, Same
 
 FLOPS = 3  # times those of the connections: the handout's limit

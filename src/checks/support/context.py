@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder import Probe
-from checks.support.cases import Released
 from checks.support.rounds import Rounds
 from common.files import UserError, read_text
 from jobs.presets import PRESETS, Preset
@@ -24,8 +23,8 @@ class Context:
     artifacts: the folder of weights and predictions. preset: a name, or None to infer it from the
     number of predictions. data: the folder of the corpus and the questions, or None for the
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
-    preset), or None if they are not available. accuracy: the manifest's thresholds. cases: the
-    source of calls with their answers; rounds: that of calls with the reference's replies.
+    preset), or None if they are not available. accuracy: the manifest's thresholds. rounds: the
+    source of calls with the reference's replies.
     answer_alone: the probe with which staff ask weights; None where students grade themselves.
     replies: what weights have answered, for all checks that ask the same.
     """
@@ -35,7 +34,6 @@ class Context:
     data: Path | None
     gold: Path | None
     accuracy: dict
-    cases: object = field(default_factory=Released)
     rounds: Rounds = field(default_factory=Rounds)
     answer_alone: Probe | None = None
     replies: dict = field(default_factory=dict, compare=False)

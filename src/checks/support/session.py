@@ -25,7 +25,6 @@ from autograder import (
     read_manifest,
 )
 from autograder.isolation import choose
-from checks.support.cases import Released
 from checks.support.context import Context
 from checks.support.regrade import grade_once
 from checks.support.rounds import Rounds
@@ -60,8 +59,8 @@ class Setting:
         debug: run the code in this process.
         seconds: the submission's time limit for all checks together (see autograder.Allowance);
             checks left after that are timeouts. None for no limit.
-        staff: the folder of the staff's checks, whose makers draw new cases for basic checks; by
-            default `hidden`. Without either, the released cases are used.
+        staff: the folder of the staff's checks, whose rounds are used for basic checks, too; by
+            default `hidden`. Without either, the released rounds are used.
         wall: like seconds, but wall time, even on a busy machine: for when something else would end
             the grading then.
         again: rerun a check that timed out on a busy machine, after all others, and count that
@@ -115,11 +114,6 @@ class Setting:
         return folder if folder and folder.is_dir() else None
 
     @property
-    def cases(self):
-        """The source of the basic checks' cases."""
-        return _fresh(self.staff or self.hidden) if self.staff or self.hidden else Released()
-
-    @property
     def answer_alone(self):
         """The staff's probe that asks weights; None where students grade themselves."""
         staff = self.staff or self.hidden
@@ -152,11 +146,6 @@ class Setting:
                     f"{secret} is in {folder}, which the graded code can read. Move this "
                     "repository out of there."
                 )
-
-
-@functools.cache
-def _fresh(staff):
-    return _staff_module(staff, "makers").Fresh()
 
 
 @functools.cache  # whether rounds are up to date is asked once, not for each submission
@@ -273,10 +262,7 @@ def grade_submission(
     """
     manifest = manifest or read_manifest(MANIFEST).only(setting.problems)
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
-    cases = setting.cases
     rounds = setting.rounds({check.question for check in checks})
-    if isinstance(cases, Released):
-        cases.require({check.question for check in checks})
     with contextlib.ExitStack() as stack:
         questions = {manifest.questions[check.question] for check in checks}
         processes = setting.workers if len(checks) > MANY and setting.shares else 1
@@ -295,7 +281,6 @@ def grade_submission(
             setting.data,
             setting.gold,
             manifest.settings.get("accuracy", {}),
-            cases,
             rounds,
             setting.answer_alone,
         )

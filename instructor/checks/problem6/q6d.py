@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks.problem6.q6d_patterns import CHOSEN, COUNTS, LARGE, MADE, ROW, ROWS
+from checks.problem6.q6d import CHOSEN, COUNTS, LARGE, MADE, ROW, ROWS
 from instructor.checks.drawing import draws
 
 TOKENS = (  # like headers; the default expression matches three
