@@ -6,6 +6,8 @@ from checks.problem6.q6g import ACROSS, require_documents, require_work
 from checks.problem6.q6g_memory import MEMORY
 from instructor.checks.drawing import draws
 
+LARGE = ", with scores in the thousands"
+
 
 @check("6g-3-hidden")
 def test_documents(student, calls):
@@ -27,7 +29,8 @@ def text(rng, lengths, question: int, window: int, B: int, n_head: int, head_dim
     """
     drawn = {"seed": int(rng.integers(2**31)), "lengths": list(lengths), "window": window}
     drawn |= {"shape": [B, n_head, sum(lengths) + question, head_dim], "dtype": "float32"}
-    return {**drawn, "transposed": False, "iterator": False, "gradients": False, **more}
+    drawn |= {"scale": 1.0, "transposed": False, "iterator": False, "gradients": False}
+    return {**drawn, **more}
 
 
 def memory(rng, lengths, B: int, n: int, n_head: int, head_dim: int, **more):
@@ -56,14 +59,14 @@ def long_text(rng, lengths, question: int, window: int) -> dict:
 
 @draws(ACROSS, "6g-1-basic")
 def documents(rng):
-    """Documents shorter and longer than the window and than a block; in another order; one
-    document, documents and questions of one token.
+    """Documents shorter and longer than the window and than a block; others, with another question,
+    in the same shape; one document, documents and questions of one token; large scores.
     """
     window, (many, much) = int(rng.integers(3, 6)), rng.integers((140, 1060), (170, 1100)).tolist()
     some = rng.choice(range(window + 3, 14), 3, replace=False).tolist()
     return [
         text(rng, some, 7, window, 2, 3, 4),
-        text(rng, some[1:] + some[:1], 7, window, 2, 3, 4),
+        text(rng, (*some[1:], some[0] + 1), 6, window, 2, 3, 4),
         text(rng, (*some[::-1], 2), 4, window, 1, 2, 3, dtype="float64"),
         text(rng, (many, 40, 9), 6, int(rng.integers(20, 30)), 2, 1, 1),
         text(rng, (12,), 1, 2, 1, 2, 3),
@@ -72,17 +75,22 @@ def documents(rng):
         text(rng, some, 5, 100, 1, 3, 2, transposed=True),
         text(rng, (1,), 1, 1, 1, 1, 1, dtype="float64"),
         text(rng, (5, much), 6, window, 1, 1, 1),  # longer than the smallest default stride
+        (text(rng, some, 5, window, 1, 2, 3, dtype="float64", scale=700.0), LARGE),
     ]
 
 
 @draws(ACROSS, "6g-3-hidden")
 def more_documents(rng):
-    """A document longer than the smallest default stride; others, also in another order."""
+    """A document longer than the smallest default stride; others, also in another order and with
+    another question; large scores.
+    """
     lengths, window = rng.permutation([9, 14, 6, 11]).tolist(), int(rng.integers(2, 5))
     return [
         text(rng, lengths, 6, window, 1, 2, 3),
         text(rng, lengths[1:] + lengths[:1], 6, window, 1, 2, 3),
+        text(rng, (*lengths[:3], lengths[3] + 1), 5, window, 1, 2, 3),
         text(rng, (int(rng.integers(1100, 1200)), 4), 6, window, 1, 1, 2),
+        (text(rng, lengths, 7, window, 1, 2, 3, dtype="float64", scale=800.0), LARGE),
     ]
 
 

@@ -32,7 +32,8 @@ def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates)
     """Remember random documents, and ask of random states: Memory, ask's results, which arguments
     were changed, and gradients.
 
-    The module has remembered others of the same lengths before: nothing of them may be kept.
+    Before and between, the module has remembered others of the same lengths: of each memory,
+    nothing may be kept outside it.
     """
     import types
 
@@ -48,10 +49,11 @@ def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates)
     def drawn(*shape):
         return torch.from_numpy(state.standard_normal(shape)).to(kind)
 
-    def remember_and_ask(documents, x):
+    def remember_and_ask(documents, x, others):
         memory = student.remember(layer, documents)
-        answer = student.ask(layer, x, memory) if isinstance(memory, tuple) else None
-        return memory, answer
+        with torch.no_grad():
+            student.remember(layer, others)
+        return memory, student.ask(layer, x, memory) if isinstance(memory, tuple) else None
 
     layer = student.SparseSelfAttention(C, n_head, pattern)
     if rotates:
@@ -68,12 +70,12 @@ def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates)
     with torch.no_grad():
         for weight in weights.values():
             weight.copy_(0.4 * drawn(*weight.shape))
-        *documents, x = (-value for value in inputs.values())
-        remember_and_ask(documents, x)
+        *others, other_x = (-value for value in inputs.values())
+        remember_and_ask([2 * other for other in others], other_x, others)
     copies = {name: value.clone() for name, value in inputs.items()}
     upstreams = [drawn(B, n, width) for width in (C, len(lengths))]
     *documents, x = (value.requires_grad_(gradients) for value in inputs.values())
-    memory, answer = remember_and_ask(documents, x)
+    memory, answer = remember_and_ask(documents, x, others)
     pair = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
     parts = {name: getattr(memory, name, memory) for name in ("keys", "values", "lengths")}
     if isinstance(parts["lengths"], tuple):
@@ -90,10 +92,10 @@ def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates)
 def written(inputs: dict) -> str:
     """The calls of remember and ask as a student would write them."""
     width = inputs["n_head"] * inputs["head_dim"]
-    module = f"{inputs['n_head']} heads{' and rotation' * inputs['rotates']}"
     return (
         f"ask(attention, x {(inputs['B'], inputs['n'], width)} {inputs['dtype']}, "
-        f"remember(attention, documents of {inputs['lengths']} tokens)), with {module},"
+        f"remember(attention, documents of {inputs['lengths']} tokens)), "
+        f"{inputs['n_head']} heads{' that rotate' * inputs['rotates']}"
     )
 
 
@@ -101,9 +103,9 @@ MEMORY = Asked(
     remembered,
     written,
     {
-        "lengths": Close("Memory's lengths, in {call}"),
-        "keys": Close("Memory's keys, in {call}", TOLERANCE),
-        "values": Close("Memory's values, in {call}", TOLERANCE),
+        "lengths": Close("Memory's lengths in {call}"),
+        "keys": Close("Memory's keys in {call}", TOLERANCE),
+        "values": Close("Memory's values in {call}", TOLERANCE),
         "output": Close("The output of {call}", TOLERANCE),
         "shares": Close("The shares of {call}", TOLERANCE),
         "changed": Same("{call} changes its argument {got} in place."),
