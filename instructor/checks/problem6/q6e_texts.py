@@ -185,12 +185,14 @@ def texts(rng, large):
         "penalty": lambda: number(2, 4),
         "ngram": lambda: 2,
         "temperature": lambda: number(1.5, 3),
-        "top_k": lambda: 3,
+        "top_k": lambda: V // 2,
         "top_p": lambda: number(0.6, 0.8),
     }
     chosen = [[*drawn]] * 2
     if large:
-        chosen += [*itertools.combinations(drawn, 2), [*drawn]]
+        chosen += itertools.combinations(drawn, 2)
+    else:
+        chosen += [("penalty", "top_k"), ("temperature", "top_p"), ("top_k", "top_p")]
     default = case(size + 3, 4) | {"seed": None}
     tiny = draw_tables(rng, 3, 2)
     return [
@@ -203,6 +205,7 @@ def texts(rng, large):
         case(size + 1, 6, 3, penalty=number(2, 4)),
         case(size + 1, 6, 3, ngram=2),
         case(size + 3, 8, 3, ngram=3),
+        case(size + 2, 12, 3, ngram=2, top_k=V // 2),
         *(case(size + 2, 6, 4, **{name: drawn[name]() for name in names}) for names in chosen),
         *rarely([case(2, 3, top_k=V + 3, top_p=1.0), case(2, 3, ngram=1), case(1, 0)]),
         *rarely([{**case(3 * V, 3, ngram=1), "prompt": [*range(V)] * 3}]),

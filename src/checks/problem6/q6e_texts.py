@@ -41,19 +41,14 @@ class Logits:
             if (stays != kept).any() and not np.isnan(got.data).any():
                 row = tuple(np.argwhere(stays != kept)[0][:-1].tolist())
                 where = f"In row {', '.join(map(str, row))} of " if row else "In "
+                tokens, wanted = (np.flatnonzero(each[row]).tolist() for each in (stays, kept))
                 raise WrongAnswer(
-                    f"{where}the result of {call}, {_tokens(stays[row])} are kept; it should be "
-                    f"{_tokens(kept[row])}. The logits of others are -inf."
+                    f"{where}the result of {call}, the tokens {tokens} are kept; it should be "
+                    f"{wanted}. The logits of others are -inf."
                 )
             got = replace(got, data=np.where(kept | stays, got.data, 0))
         right = replace(right, data=np.where(kept, right.data, 0))
         Close("The result of {call}", TOLERANCE).require(call, got, right)
-
-
-def _tokens(kept):
-    """Which tokens are kept, in words."""
-    tokens = np.flatnonzero(kept).tolist()
-    return f"the tokens {tokens}" if tokens else "no tokens at all"
 
 
 def _changing(inputs):
@@ -88,8 +83,7 @@ def build(tokens, positions, first):
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            tables = [torch.tensor(table) for table in (tokens, positions, first)]
-            self.tables = torch.nn.ParameterList(tables)
+            self.tables = torch.nn.ParameterList(map(torch.tensor, (tokens, positions, first)))
 
         def get_block_size(self):
             return len(positions)
@@ -231,14 +225,12 @@ def speak(logits, start, steps, seed):
 
     from submission.problem6.fixes import generate
 
-    zeros, sampled = np.zeros_like(logits), {"temperature": 0.9, "top_p": 0.95}
+    sampled, zeros, texts = {"temperature": 0.9, "top_p": 0.95}, np.zeros_like(logits), {}
     ways = {"top_k": 1}, sampled, {**sampled, "ngram": 4}, {"penalty": 1.2, "ngram": 4}
-    model = build(logits, zeros[:16], zeros)
-    texts = {}
+    model, x = build(logits, zeros[:16], zeros), torch.tensor([[start]])
     for number, options in enumerate(ways):
         generator = torch.Generator().manual_seed(seed + number)
-        x = torch.tensor([[start]])
-        text = generate(model, x, steps, **options, generator=generator)
+        text = generate(model, x.clone(), steps, **options, generator=generator)
         texts[", ".join(f"{name}={value}" for name, value in options.items())] = text
     return texts
 
@@ -257,9 +249,8 @@ class Varied:
         rate = repetition_rate(got.data[0].tolist())
         if rate > self.most:
             raise WrongAnswer(
-                f"{call}, with {self.way}: of the 4-grams in its text, {rate:.0%} occurred earlier,"
-                f" where at most {self.most:.0%} should. Is each token drawn, with new random "
-                "numbers?"
+                f"{call}, with {self.way}: of its 4-grams, {rate:.0%} occurred earlier; at most "
+                f"{self.most:.0%} should. Is each token drawn, with new random numbers?"
             )
 
 
