@@ -34,6 +34,11 @@ EXPLODING = [
          (SCORES,)),
     slip("scores-detached", "No gradient reaches queries and keys.",
          edit(SCALED, SCALED.replace("q @ k", "q.detach() @ k.detach()")), (SCORES,)),
+    edge("clip-library-alone",
+         "Where the norm is infinite or NaN, gradients should become None, so the step is skipped.",
+         (Fill("clip_gradients", '''
+norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm).item()
+'''),), (SCORES,)),
     slip("clip-generator",
          "Nothing is clipped. Is the generator of parameters used up? Make a list of it first.",
          (Fill("clip_gradients", '''
@@ -80,15 +85,10 @@ for parameter in parameters:
          edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,)),
     slip("clip-after", "The norm after clipping is returned; it should be the one before.",
          edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,)),
-    edge("clip-library-alone",
-         "Gradients of a norm that is not finite are clipped like others; they should become None.",
-         (Fill("clip_gradients", '''
-norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm).item()
-'''),), (SCORES,)),
     edge("clip-nan-only", "A norm of NaN is thought of, and an infinite one is not.",
          edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
     slip("clip-zeroed",
-         "Gradients become 0 where they should become None, so that the step is skipped.",
+         "Gradients become 0 where they should become None.",
          edit("            parameter.grad = None", "            parameter.grad.zero_()"),
          (SCORES,)),
 ]
