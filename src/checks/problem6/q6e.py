@@ -110,18 +110,18 @@ def written_clipping(inputs: dict) -> str:
     """A call of clip_gradients as a student would write it, and the gradients' shapes."""
     shapes = ", ".join(str(None if g is None else g.shape) for g in inputs["gradients"])
     given = "list(model.parameters())" if inputs["listed"] else "model.parameters()"
-    return f"clip_gradients({given}, {inputs['max_norm']:.4g}), for gradients {shapes}"
+    return f"clip_gradients({given}, {inputs['max_norm']:.4g}) for the gradients [{shapes}]"
 
 
 CLIPPING = Asked(
     clip,
     written_clipping,
     {
-        "norm": Close("What is returned by {call},", TOLERANCE),
-        "float": Same("What is returned by {call}, should be a Python float: use .item()."),
-        "changed": Same("{call}, changes the parameters {got}. It should change only gradients."),
+        "norm": Close("The norm from {call}", TOLERANCE),
+        "float": Same("The norm from {call} should be a Python float: use .item()."),
+        "changed": Same("{call} changes the parameters {got}. It should change only gradients."),
         "none": Same("After {call}, the gradients of {right} should be None; those of {got} are."),
-        "gradients": Close("After {call}: gradients", TOLERANCE),
+        "gradients": Close("After {call}, gradients", TOLERANCE),
         "replaced": Same(
             "After {call}, the gradients of {got} are right, but in new tensors. They should be "
             "changed in place, as grad.mul_(...) does."
@@ -205,7 +205,7 @@ STACK = Asked(
         "used": Same("{call} should use each LayerNorm exactly once."),
         "trained": Close("{call}, with trained LayerNorms", TOLERANCE),
         "unreached": UNREACHED,
-        "gradients": Close("{call}: gradients", {"float32": 1e-4}),
+        "gradients": Close("Through {call}, gradients", {"float32": 1e-4}),
     },
 )
 
@@ -278,7 +278,7 @@ INIT = Asked(
     ),
     {
         "changed": Same("{call} changes {got}, which do not belong to an nn.Linear."),
-        "weights": Close("After {call}: weights"),
+        "weights": Close("After {call}, weights"),
         "biases": Same("After {call}, {got} should be 0 everywhere."),
     },
 )

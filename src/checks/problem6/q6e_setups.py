@@ -162,8 +162,7 @@ def train_stack(text, test, steps, seed, fixed):
 
 
 def require_learning(student, rng, case: str, train, steps: int, share: float, cause: str) -> None:
-    """Check that a training learns a language with the fixes; without them it is run for the
-    message.
+    """Check that a training learns a language with the fixes; if not, run it without them.
 
     Args:
         case: its name, for messages. train: its probe.
@@ -204,8 +203,8 @@ def require_learning(student, rng, case: str, train, steps: int, share: float, c
 def test_set_ups(student, rng, calls):
     """An exploding training, a model that repeats itself, and a slow training.
 
-    The limits are five standard deviations (of the logarithm of the share) from what the reference
-    reaches, 0.10 and 0.08: a right submission fails in less than one of a million runs.
+    The reference reaches shares of 0.10 and 0.08; the limits are 5.5 and 6 standard deviations of
+    their logarithms away, so that a right submission fails in less than one of a million runs.
     """
     require_texts(student, calls)
     cause = (
@@ -217,4 +216,4 @@ def test_set_ups(student, rng, calls):
         "no norm may touch the residual path of PreNormStack, whose parameters include the "
         "sublayers'; and init_depth_scaled should scale only the layers that write into it."
     )
-    require_learning(student, rng, "Case iii, the slow training", train_stack, 70, 0.45, cause)
+    require_learning(student, rng, "Case iii, the slow training", train_stack, 70, 0.3, cause)
