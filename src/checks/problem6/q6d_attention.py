@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from autograder import NotImplementedYet, WrongAnswer, check, describe, probe
+from autograder.inside.wire import Array
 from checks.problem6.q6d import given, shown
 from checks.support.asked import Asked, Close, Same
 
@@ -46,11 +49,20 @@ class Summed(Close):
             return
         if got is None:
             raise NotImplementedYet(f"{name} is None. Is it filled in, and returned?")
-        what = got.get("what") if isinstance(got, dict) and "sums" in got else describe(got)
-        if what != right["what"]:
-            raise WrongAnswer(f"{name} should be {right['what']}; it is {what}.")
+        found = got if isinstance(got, dict) and "sums" in got else {"what": describe(got)}
+        if found.get("what") != right["what"]:
+            raise WrongAnswer(f"{name} should be {right['what']}; it is {found.get('what')}.")
         each = "each position" if right["stretch"] == 1 else f"{right['stretch']} positions each"
-        self._require(f"{name}, summed over {each} with random signs", got["sums"], right["sums"])
+        sums, wanted = found["sums"], right["sums"]
+        try:
+            self._require(f"{name}, summed over {each} with random signs", sums, wanted)
+        except WrongAnswer as wrong:
+            alike = isinstance(sums, Array) and describe(sums) == describe(wanted)
+            if not (alike and np.abs(sums.data - wanted.data).max() < 1e-3):
+                raise
+            # a known mistake's reply would look right
+            advice = "It is nearly right. Is a part of it computed in a lower precision?"
+            raise WrongAnswer(f"{wrong.message}\n{advice}", compared=wrong.compared) from None
 
 
 @probe(uses=(given, summed))
