@@ -49,7 +49,7 @@ MISTAKES = [
                      "*attention.pattern.strides, 1) - 1\n")), (STREAM, CACHE)),
     misconception("stream-sum", "The ring has room for the window and for all strides.",
           edit((HELD, "        self.ring = attention.pattern.window + "
-                      "sum(attention.pattern.strides)\n")), KEPT),
+                      "sum(attention.pattern.strides)\n")), (STREAM, *KEPT)),
     misconception("stream-forgets-globals", "Global positions are overwritten like others.", edit(
         ("            for places, chosen in ((in_ring, recent), (apart, becomes)):\n",
          "            for places, chosen in ((in_ring, recent),):\n"),
@@ -85,7 +85,7 @@ self.length += x.size(1)'''),), (STREAM,)),
           (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", '''
 positions = sorted({*range(max(0, self.length - self.ring), self.length), *self.global_positions})'''), Fill("StreamingAttention.cache_bytes", '''
 C = self.attention.key.in_features
-size = 0 if self.keys is None else 2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')), KEPT),
+size = 0 if self.keys is None else 2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')), (STREAM, *KEPT)),
     slip("stream-views",
          "What is kept is a view of all that was there.", (*START, Fill("StreamingAttention.append", KEEP + CUT + '''
 if keep.all():
@@ -95,7 +95,7 @@ if keep[first:].all():
     self.keys, self.values = self.keys[:, :, first:], self.values[:, :, first:]
 else:
     self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]'''), Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")),
-         KEPT),
+         (STREAM, *KEPT)),
     slip("stream-history", "The cache has gradients, and with them all that was ever read.",
          (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
           Fill("StreamingAttention.append",
@@ -166,7 +166,7 @@ else:
     misconception("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), k.detach().numpy().copy()]\n"
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT),
+         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), (STREAM, *KEPT)),
     misconception("stream-bytes-history", "All values are kept besides, as bytes.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"

@@ -46,7 +46,7 @@ def streams(rng):
     """Some positions at a time, one, all at once; a call longer than the ring and than a block;
     rotating; and in turns with another stream.
     """
-    T = int(rng.integers(28, 33))
+    T = int(rng.integers(26, 31))
     plain = layer(rng, 3, 2, pattern(4, (11,)))
     narrow = layer(rng, 2, 1, pattern(12, (37,)))
     stretched = rotating(rng, (2, 4), pattern(3, (8,)), 13, T + 4)
