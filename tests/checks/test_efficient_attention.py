@@ -118,21 +118,6 @@ def test_a_stream_gives_what_the_whole_gives(sparse, submission, seed, monkeypat
         assert torch.allclose(torch.cat(outputs, dim=1), layer(x, chosen), atol=1e-10)
 
 
-def test_documents_are_dense_attention_under_their_mask(sparse, seed):
-    for _ in range(30):
-        lengths = [random.randint(1, 150) for _ in range(random.randint(1, 4))]
-        question, window = random.randint(1, 6), random.choice([0, random.randint(1, 20), 500])
-        qkv = torch.randn(3, 2, 3, sum(lengths) + question, 4, dtype=torch.float64)
-        N, i = sum(lengths), torch.arange(sum(lengths) + question)
-        document = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
-        document = torch.cat([document, torch.full((question,), -1)])
-        near = (abs(i[:, None] - i) <= window) & (document[:, None] == document)
-        mask = torch.where(i[:, None] < N, near, i <= i[:, None])
-        expected = F.scaled_dot_product_attention(*qkv, attn_mask=mask)
-        got = sparse.cross_document_attention(*qkv, lengths, window)
-        assert torch.allclose(got, expected, atol=1e-10)
-
-
 def run(probe, **inputs):
     """Call a probe here, with those that it uses."""
     namespace = {}
