@@ -186,7 +186,7 @@ GENERATE = [
     misconception("generate-seeded", "generate seeds the random numbers itself.",
           generate(draw="torch.manual_seed(0)\n" + DRAW.replace(
         "generator=generator", "generator=generator and generator.manual_seed(0)")),
-          (TEXTS, DRAWS, SET_UPS)),
+          (TEXTS, DRAWS)),
     misconception("generate-top-p-first", "generate applies top-p before top-k.",
           generate("penalty ngram temperature top_p top_k"), (TEXTS, DRAWS)),
     misconception("generate-temperature-last",
