@@ -183,6 +183,10 @@ def generate(order: str = "penalty ngram temperature top_k top_p", **lines) -> t
 
 
 GENERATE = [
+    misconception("generate-seeded", "generate seeds the random numbers itself.",
+          generate(draw="torch.manual_seed(0)\n" + DRAW.replace(
+        "generator=generator", "generator=generator and generator.manual_seed(0)")),
+          (TEXTS, DRAWS)),
     misconception("generate-top-p-first", "generate applies top-p before top-k.",
           generate("penalty ngram temperature top_p top_k"), (TEXTS, DRAWS)),
     misconception("generate-temperature-last",
@@ -212,10 +216,6 @@ GENERATE = [
           generate(draw="token = logits.argmax(dim=-1, keepdim=True)"), (TEXTS, DRAWS, SET_UPS)),
     slip("generate-no-generator", "generate does not pass the generator to torch.multinomial.",
          generate(draw=DRAW.replace(", generator=generator", "")), (TEXTS, DRAWS)),
-    misconception("generate-seeded", "generate seeds the random numbers itself.",
-          generate(draw="torch.manual_seed(0)\n" + DRAW.replace(
-        "generator=generator", "generator=generator and generator.manual_seed(0)")),
-          (TEXTS, DRAWS, SET_UPS)),
     slip("generate-drawn-twice", "generate draws twice, and takes the second token.",
          generate(draw=DRAW + "\n" + DRAW), (TEXTS, DRAWS)),
     slip("generate-other-draw", "generate draws by another way than torch.multinomial.",

@@ -172,7 +172,7 @@ TEXTS = Asked(
         "changed": Same("{call} changes x in place."),
         "draws": Same("{call} should call torch.multinomial {right}; it does so {got}."),
         "text": Close("The result of {call}, x and the tokens drawn by torch.multinomial,"),
-        "chances": Chances("The probabilities of the new tokens in {call}", TOLERANCE),
+        "chances": Chances("In {call}, the probabilities of new tokens", TOLERANCE),
     },
 )
 
