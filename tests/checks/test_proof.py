@@ -36,10 +36,7 @@ SEEDS = 8  # of the reference on problem 1, whose checks are statistical,
 STEADY_SEEDS = 3  # and on the others, which compare with the right values
 SLOW_SEEDS = 1  # of the reference, by checks that train models
 # Checks that give points to a question whose functions are all no-ops, and to which kinds.
-EARNED_BY_NOOPS = {
-    "6d-18-basic": {*noops.KINDS},
-    "6g-7-basic": {"input", "error"},
-}
+EARNED_BY_NOOPS = {"6d-18-basic": {*noops.KINDS}, "6g-7-basic": {"input", "error"}}
 
 
 def one_for_each_check():
