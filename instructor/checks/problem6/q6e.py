@@ -1,11 +1,11 @@
 """Question 6e: inputs of attention_scores, clip_gradients, PreNormStack and init_depth_scaled.
 
-Calls with a remark are rare cases, which cost only a part of a check's points.
+Rare cases cost only a part of a check's points.
 """
 
 import numpy as np
 
-from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK
+from checks.problem6.q6e import CLIPPING, INIT, RARE, SCORES, STACK
 from instructor.checks.drawing import draws
 
 
@@ -53,10 +53,10 @@ def gradients(rng):
         call(several, (largest + norm_of(several)) / 2),
         call(double, norm_of(double) * rng.uniform(1.5, 3)),
         call(draw((3, 2), (5,)), 0.5, listed=True),
-        (call(draw(None, None)), ", which are all None"),
-        (call([np.zeros((2, 3)), np.zeros(4)]), ", which are all 0"),
-        (call(infinite), ", one entry of which is infinite"),
-        (call(undefined), ", one entry of which is NaN"),
+        (call(draw(None, None)), ", which are all None" + RARE),
+        (call([np.zeros((2, 3)), np.zeros(4)]), ", which are all 0" + RARE),
+        (call(infinite), ", one entry of which is infinite" + RARE),
+        (call(undefined), ", one entry of which is NaN" + RARE),
     ]
 
 
@@ -73,7 +73,7 @@ def stacks(rng):
             "shifts": list((0.4 * rng.standard_normal((count + 1, C))).astype("float32")),
         }
 
-    return [call(3), call(3), call(1), (call(0), ", which has none")]
+    return [call(3), call(3), call(1), (call(0), ", which has none" + RARE)]
 
 
 @draws(INIT, "6e-6-basic")
@@ -89,7 +89,7 @@ def models(rng):
     return [
         (
             {"n_layer": n, "std": std, "unusual": unusual, "seed": int(rng.integers(2**31))},
-            ", a model with unusual modules" if unusual else "",
+            ", a model with unusual modules" + RARE if unusual else "",
         )
         for n, std, unusual in calls
     ]

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 from autograder import check
-from checks.problem6.q6e import require_rare_last
+from checks.problem6.q6e import RARE, require_rare_last
 from checks.problem6.q6e_setups import VOCAB, draw_language
-from checks.problem6.q6e_texts import AGAIN, FILTERS, RARE, SPEECH, TEXTS
+from checks.problem6.q6e_texts import AGAIN, FILTERS, SPEECH, TEXTS
 from instructor.checks.drawing import draws
 
 OUT_OF_RANGE = {

@@ -3,17 +3,18 @@
 from autograder import Failed, Verdict, check, probe
 from checks.support.asked import Asked, Close, Same
 
+RARE = " (a rare case)"
 KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
 TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
 
 
 def require_rare_last(student, calls, *asked: Asked) -> None:
-    """Judge the usual calls, and then the rare ones, which cost less: those with a remark.
+    """Judge the usual calls, and then the rare ones, which cost less: those with the remark RARE.
 
     Raises:
         Failed: the first call that is wrong.
     """
-    usual, rare = ([call for call in calls if bool(call.remark) == wanted] for wanted in (0, 1))
+    usual, rare = ([c for c in calls if (RARE in c.remark) == wanted] for wanted in (False, True))
     for each in asked:
         each.require(student, usual)
     try:

@@ -11,7 +11,6 @@ from checks.support.asked import Asked, Close, Same
 from common.ngrams import repetition_rate
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
-RARE = " (a rare case)"  # a remark: such calls cost a quarter of the points
 
 
 @probe
