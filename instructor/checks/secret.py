@@ -1,6 +1,6 @@
-"""Staff's rounds: drawn from a secret seed, so that no student has seen them.
+"""What only staff's checks have: the probe that asks weights, and rounds from a secret seed.
 
-They are in instructor/rounds, which is not in git. `python -m instructor cases --secret SEED` makes
+Rounds are in instructor/rounds, which is not in git. `python -m instructor cases --secret SEED` makes
 them; otherwise the first grading does, with a seed of its own.
 """
 
@@ -13,6 +13,9 @@ from pathlib import Path
 from checks.support.rounds import MADE_FROM, Rounds
 from common.files import UserError, write_text
 from instructor import ROOT
+from instructor.checks.problem1.genuine import answer_alone
+
+__all__ = ["answer_alone", "staff_rounds"]
 
 ROUNDS = int(os.environ.get("STAFF_ROUNDS", "30"))  # of each check; tests make fewer
 PACKED = ROOT / "instructor" / "rounds"  # also in the upload autograder

@@ -17,7 +17,7 @@ def draw_layer(layer, B, T):
     # RandomState gives the same numbers in all NumPy versions
     draw, C = np.random.RandomState(layer["seed"]).standard_normal, layer["n_embd"]
     weights = {}
-    for name in ("query", "key", "value", "proj"):
+    for name in "query key value proj".split():
         weights |= {f"{name}.weight": 0.4 * draw((C, C)), f"{name}.bias": 0.4 * draw(C)}
     weights |= {"predictor.weight": draw((1, C)), "predictor.bias": np.full(1, 0.1)}
     weights = {name: value.astype("float32") for name, value in weights.items()}

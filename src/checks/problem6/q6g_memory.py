@@ -62,7 +62,7 @@ def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates)
         layer = student.SparseSelfAttention.from_dense(CausalSelfAttention(config), pattern)
     layer.to(kind).eval()
     weights = {}
-    for name in ("query", "key", "value", "proj"):
+    for name in "query key value proj".split():
         linear = getattr(layer, name)
         weights |= {f"{name}.weight": linear.weight, f"{name}.bias": linear.bias}
     inputs = {f"document {d}": drawn(length, C) for d, length in enumerate(lengths)}

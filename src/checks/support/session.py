@@ -117,7 +117,7 @@ class Setting:
     def answer_alone(self):
         """The staff's probe that asks weights; None where students grade themselves."""
         staff = self.staff or self.hidden
-        return _staff_module(staff, "problem1.genuine").answer_alone if staff else None
+        return _staff_module(staff, "secret").answer_alone if staff else None
 
     def rounds(self, questions: Iterable[str]) -> Rounds:
         """The rounds that checks of these questions draw from: staff's, or the released ones.
@@ -159,7 +159,7 @@ def _staff_module(staff, name):
     Raises:
         UserError: the folder belongs to another copy, or has no such module.
     """
-    path = staff / f"{name.replace('.', '/')}.py"
+    path = staff / f"{name}.py"
     module = (
         importlib.import_module(f"{staff.parent.name}.{staff.name}.{name}")
         if path.is_file()
