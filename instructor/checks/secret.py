@@ -1,7 +1,7 @@
 """What only staff's checks have: the probe that asks weights, and rounds from a secret seed.
 
-Rounds are in instructor/rounds, which is not in git. `python -m instructor cases --secret SEED` makes
-them; otherwise the first grading does, with a seed of its own.
+Rounds are in instructor/rounds, which is not in git. `python -m instructor cases --secret SEED`
+makes them; otherwise the first grading does, with a seed of its own.
 """
 
 import os
