@@ -230,8 +230,8 @@ def _wrong(question, runs, changes):
     the key of the wrong part of the reply, and its sketch. None if all are right.
     """
     faults = [None] * len(runs)
-    for length in (1, None):  # most are wrong at once: that saves most of the calls
-        left = [number for number, fault in enumerate(faults) if not fault]
+    for shortest, length in ((1, 1), (2, None)):  # most are wrong at once: that saves most calls
+        left = [n for n, (_, run) in enumerate(runs) if not faults[n] and len(run) >= shortest]
         calls = [call for number in left for call in runs[number][1][:length]]
         try:
             replies = iter(_replies(question, calls, changes, PATIENCE) if calls else [])

@@ -35,6 +35,11 @@ class Edit:
         files[file] = files[file].replace(self.old, self.new)
 
 
+def edits(file: str, *pairs: tuple[str, str]) -> tuple[Edit, ...]:
+    """Replacements in `file` of the reference, one for each pair (old, new)."""
+    return tuple(Edit(file, old, new) for old, new in pairs)
+
+
 @dataclass(frozen=True)
 class Fill:
     """Write `code` between the markers of a place (a key of PLACES), indented to match them."""

@@ -1,5 +1,7 @@
 """Wrong span corruption (question 1c)."""
-from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from functools import partial
+
+from instructor.mistakes.patches import Fill, edge, edits, misconception, slip
 
 # Pieces of the reference's code; each occurs once in dataset.py.
 IMPORT = "import torch\nfrom torch"
@@ -33,10 +35,7 @@ TRUNCATED, SPANS = ("1c-8-basic", "1c-4-hidden"), ("1c-3-basic", "1c-4-hidden")
 STARTS, ENDS = ("1c-9-basic", "1c-4-hidden"), ("1c-10-basic", "1c-5-hidden")
 SHORT, EPOCH = ("1c-11-basic", "1c-6-hidden"), ("1c-12-basic", "1c-7-hidden")
 
-
-def edit(*pairs):
-    """A replacement in dataset.py for every pair (old, new)."""
-    return tuple(Edit("dataset.py", old, new) for old, new in pairs)
+edit = partial(edits, "dataset.py")
 
 
 def fill(code):

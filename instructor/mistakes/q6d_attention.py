@@ -1,16 +1,13 @@
 """Wrong sparse attention (question 6d): wrong numbers, and right numbers by too much work."""
-from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from functools import partial
+
+from instructor.mistakes.patches import Fill, edge, edits, misconception, slip
 
 SPARSE, GRADIENTS, WORK, REST = "6d-8-basic", "6d-11-hidden", "6d-12-hidden", "6d-19-basic"
 BOTH = SPARSE, GRADIENTS
 GRADIENTS_BOTH = "6d-15-basic", GRADIENTS
 WORK_BOTH = "6d-16-basic", WORK
-FILE = "efficient_attention.py"
-
-
-def edit(*pairs: tuple[str, str]) -> tuple[Edit, ...]:
-    """Replacements in the reference."""
-    return tuple(Edit(FILE, old, new) for old, new in pairs)
+edit = partial(edits, "efficient_attention.py")
 
 
 MASK = '''

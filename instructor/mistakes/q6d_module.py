@@ -1,13 +1,10 @@
 """Wrong SparseSelfAttention (question 6d)."""
-from instructor.mistakes.patches import Edit, edge, misconception, slip
+from functools import partial
+
+from instructor.mistakes.patches import edge, edits, misconception, slip
 
 MODULE, STREAM, ROTATION, LIMITS = "6d-9-basic", "6d-10-basic", "6d-14-hidden", "6d-20-basic"
-FILE = "efficient_attention.py"
-
-
-def edit(*pairs: tuple[str, str]) -> tuple[Edit, ...]:
-    """Replacements in the reference."""
-    return tuple(Edit(FILE, old, new) for old, new in pairs)
+edit = partial(edits, "efficient_attention.py")
 
 
 COPY = "getattr(sparse, name).load_state_dict(getattr(attention, name).state_dict())"

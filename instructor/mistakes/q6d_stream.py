@@ -1,14 +1,12 @@
 """Wrong StreamingAttention (question 6d)."""
-from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from functools import partial
+
+from instructor.mistakes.patches import Edit, Fill, edge, edits, misconception, slip
 
 STREAM, CACHE, LIMITS = "6d-10-basic", "6d-13-hidden", "6d-21-basic"
 KEPT = "6d-17-basic", CACHE
 FILE = "efficient_attention.py"
-
-
-def edit(*pairs: tuple[str, str]) -> tuple[Edit, ...]:
-    """Replacements in the reference."""
-    return tuple(Edit(FILE, old, new) for old, new in pairs)
+edit = partial(edits, FILE)
 
 
 HELD = "        self.ring = max(attention.pattern.window, *attention.pattern.strides, 0)\n"

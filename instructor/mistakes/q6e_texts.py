@@ -1,14 +1,9 @@
 """Mistakes in question 6e: what changes logits, and generate."""
-from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from instructor.mistakes.patches import Fill, edge, misconception, slip
+from instructor.mistakes.q6e import edit
 
 FILTERS, REPEATS, SET_UPS = "6e-4-basic", "6e-5-basic", "6e-7-basic"
 TEXTS, DRAWS = "6e-8-hidden", "6e-9-basic"
-
-
-def edit(old: str, new: str) -> tuple[Edit]:
-    """Another line in fixes.py."""
-    return (Edit("fixes.py", old, new),)
-
 
 TOP_K = "    result = logits.masked_fill(logits < kth, -math.inf)"
 KTH = "kth = logits.topk(min(k, logits.size(-1)), dim=-1).values[..., -1:]"

@@ -1,14 +1,11 @@
 """Wrong attention across documents, and wrong memories of them (question 6g)."""
-from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
+from functools import partial
+
+from instructor.mistakes.patches import Edit, Fill, edge, edits, misconception, slip
 
 BOTH, MEMORY = ("6g-1-basic", "6g-3-hidden"), ("6g-2-basic", "6g-3-hidden")
 GRADIENTS, WORK, REFUSED = ("6g-5-basic", "6g-3-hidden"), ("6g-6-basic", "6g-4-hidden"), ("6g-7-basic",)
-FILE = "efficient_attention.py"
-
-
-def edit(*pairs: tuple[str, str]) -> tuple[Edit, ...]:
-    """Replacements in the reference."""
-    return tuple(Edit(FILE, old, new) for old, new in pairs)
+edit = partial(edits, "efficient_attention.py")
 
 
 def window(pattern: str) -> tuple[Edit, ...]:

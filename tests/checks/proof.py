@@ -29,7 +29,6 @@ from jobs.deliverables import place_of  # noqa: E402
 CHECKS = ROOT / "src" / "checks"
 HIDDEN = ROOT / "instructor" / "checks"
 MANIFEST = read_manifest(CHECKS / "manifest.toml")
-ALONE = answer_alone
 ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions without a place in code
 # seconds: checks with a larger limit train models, and are repeated less often
 SLOW = 60
@@ -121,7 +120,7 @@ def rounds():
 def context_of(staged: Path) -> Context:
     """What the checks of a staged submission need: the results in it, answers, and rounds."""
     gold, accuracy = ROOT / "instructor" / "gold", MANIFEST.settings["accuracy"]
-    return Context(staged / RESULTS, None, None, gold, accuracy, rounds(), ALONE)
+    return Context(staged / RESULTS, None, None, gold, accuracy, rounds(), answer_alone)
 
 
 def grade_changes(

@@ -206,7 +206,7 @@ def test_weights_that_answer_nothing(folder, outcome, id, change, message):
 @pytest.fixture
 def as_a_student(monkeypatch):
     """Grade basic checks as a student's copy does."""
-    monkeypatch.setattr(proof, "ALONE", None)
+    monkeypatch.setattr(proof, "answer_alone", None)
 
 
 def test_code_that_changed_after_the_weights(folder, outcome, as_a_student):

@@ -110,6 +110,14 @@ def written(inputs: dict) -> str:
     )
 
 
+CHANGED = Same(
+    "{call} changes its argument {got} in place (as q /= ... and functions whose name ends "
+    "with _ do)."
+)
+UNREACHED = Same(
+    "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
+    "torch.no_grad()."
+)
 GRADIENT = {"float32": 3e-4, "float64": 3e-9}
 ATTENTION = Asked(
     attend,
@@ -117,14 +125,8 @@ ATTENTION = Asked(
     {
         # the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
         "output": Summed(tolerance={"float32": 3e-5, "float64": 3e-10}),
-        "changed": Same(
-            "{call} changes its argument {got} in place (as q /= ... and functions whose name ends "
-            "with _ do)."
-        ),
-        "unreached": Same(
-            "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-            "torch.no_grad()."
-        ),
+        "changed": CHANGED,
+        "unreached": UNREACHED,
         **{name: Summed(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
     },
 )

@@ -133,7 +133,6 @@ def require_little_work(student, calls, dense=None) -> None:
                     f"{what} takes too much: {failed.message}\nCompute only the connected pairs, a "
                     "block at a time, and keep nothing of a block but its output."
                 )
-                failed.args = (failed.message,)
             raise
         seconds = student.cpu_seconds - before
         lengths = dense(call.inputs) if dense else [n] * (n_head == 1)

@@ -6,11 +6,9 @@ import numpy as np
 
 from autograder import WrongAnswer, check, describe, probe
 from autograder.inside.wire import Array
-from checks.problem6.q6e import require_rare_last
+from checks.problem6.q6e import TOLERANCE, require_rare_last
 from checks.support.asked import Asked, Close, Same
 from common.ngrams import repetition_rate
-
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
 
 
 @probe

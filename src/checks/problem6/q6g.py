@@ -5,9 +5,10 @@ gradients, work, and what is refused.
 from dataclasses import replace
 
 from autograder import Failed, Verdict, WrongAnswer, check, probe
+from checks.problem6.q6d_attention import CHANGED, UNREACHED
 from checks.problem6.q6d_work import require_little_work
 from checks.problem6.q6g_memory import MEMORY, differentiate, require_memory_work
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import Asked, Close
 
 
 @probe(uses=(differentiate,))
@@ -51,14 +52,8 @@ ACROSS = Asked(
     written,
     {
         "output": Close(),  # the handout's tolerances, also below
-        "changed": Same(
-            "{call} changes its argument {got} in place (as q /= ... and functions whose name ends "
-            "with _ do)."
-        ),
-        "unreached": Same(
-            "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-            "torch.no_grad()."
-        ),
+        "changed": CHANGED,
+        "unreached": UNREACHED,
         "gradients": Close("The gradients of {call}", {"float32": 1e-4, "float64": 1e-9}),
     },
 )

@@ -24,9 +24,9 @@ class Context:
     number of predictions. data: the folder of the corpus and the questions, or None for the
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. rounds: the
-    source of calls with the reference's replies.
-    answer_alone: the probe with which staff ask weights; None where students grade themselves.
-    replies: what weights have answered, for all checks that ask the same.
+    source of calls with the reference's replies. answer_alone: the probe with which staff ask
+    weights; None where students grade themselves. replies: what weights have answered, for all
+    checks that ask the same.
     """
 
     artifacts: Path
