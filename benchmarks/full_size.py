@@ -75,6 +75,7 @@ class Clock:
 
 def canary(args: argparse.Namespace, out: Path) -> None:
     """200 steps of RoPE with recording and 200 without: do they run, are they the same?"""
+    from jobs.parallel import workers
     from jobs.problem1.demo import machine
 
     class Enough(Exception):
@@ -104,6 +105,7 @@ def canary(args: argparse.Namespace, out: Path) -> None:
             writer=clock,
             log_every=1,
             max_epochs=10**6,
+            num_workers=workers(PRESETS[args.preset].num_workers),
         )
         with contextlib.suppress(Enough):
             trainer.train()

@@ -147,17 +147,22 @@ def sizes() -> dict[str, str]:
         "pretrained": LAPTOP.finetune_pretrained,
         "pretrain": LAPTOP.pretrain,
     }
+    facts["gpu pretrain rate"] = _rate(GPU.pretrain)
     for name, stage in stages.items():
-        mantissa, exponent = f"{stage.learning_rate:e}".split("e")
         facts |= {
             f"laptop {name} epochs": str(stage.max_epochs),
             f"laptop {name} batch": str(stage.batch_size),
-            f"laptop {name} rate": f"{float(mantissa):g}e{int(exponent)}",
+            f"laptop {name} rate": _rate(stage),
             f"laptop {name} decay": f"{stage.weight_decay:g}",
         }
     for name, gpu, laptop in _rows((ROOT / "data" / "README.md").read_text(encoding="utf-8")):
         facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
     return facts
+
+
+def _rate(stage):
+    mantissa, exponent = f"{stage.learning_rate:e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
 
 
 def measured() -> dict[str, str]:
