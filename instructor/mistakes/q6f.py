@@ -125,7 +125,7 @@ MISTAKES = [
           edit("self.alarms += raised\n", "self.alarms += raised\n"
                "        KNOWN.update(alarm.name for alarm in raised)\n"),
           edit("class Monitor:", "KNOWN = set()\n\n\nclass Monitor:")),
-         (EACH, FOUND, SILENT, RARE)),
+         (EACH, FOUND, SILENT)),
     slip("writer-shares-its-record", "What add_scalar collects is made in the class, for all.",
          (edit("        self.record = {}  # what add_scalar has collected\n", ""),
           edit("    def __init__(self, total_steps",

@@ -60,19 +60,11 @@ class Trace:
 
     def missed(self, raised: dict[str, int]) -> list[str]:
         """The faults that were not reported in time, where each alarm was raised at a record."""
-        return [
-            name
-            for name in self.faults
-            if name not in raised or not self.in_time(name, raised[name])
-        ]
+        return [n for n in self.faults if n not in raised or not self.in_time(n, raised[n])]
 
     def false(self, raised: dict[str, int]) -> list[str]:
         """The alarms without a fault, or long before it."""
-        return [
-            name
-            for name, at in raised.items()
-            if name not in self.faults or at < self.faults[name] - TOLERANCE
-        ]
+        return [n for n, at in raised.items() if at < self.faults.get(n, np.inf) - TOLERANCE]
 
 
 def draw_healthy(
@@ -81,11 +73,8 @@ def draw_healthy(
     """Draw a noisy but healthy training of n records: heads with initially uniform attention,
     warm-up, occasional bad batches, and faulty states that do not last.
     """
-    n_layer, n_head, every = (
-        n_layer or int(rng.integers(2, 5)),
-        n_head or int(rng.integers(2, 4)),
-        int(rng.choice([5, 10, 20])),
-    )
+    n_layer, n_head = n_layer or int(rng.integers(2, 5)), n_head or int(rng.integers(2, 4))
+    every = int(rng.choice([5, 10, 20]))
     index = np.arange(n)
     first, reference = rng.uniform(3, 5), rng.uniform(1, 1.8)
     loss = reference + (first - reference) * np.exp(-index / WHOLE * rng.uniform(8, 14))
@@ -316,24 +305,14 @@ def come_near(trace, rng, at):
 NEAR = stall_unjudged, measure_rarely, barely_converge, come_near
 
 
-def refer_to_zero(trace, rng, at):
-    """The loss stays where it started, and reference_loss is 0.0, which is not None."""
+def be_rare(trace, rng, at):
+    """The first loss is NaN, the others stay near the first finite one, and reference_loss is 0.0,
+    which is not None. Two samples of 0.6 to 0.9 take turns with one of 0.0, which is not None.
+    """
     trace.reference_loss = 0.0
-    return stall(trace, rng, at)
-
-
-def begin_with_nan(trace, rng, at):
-    """The first loss is NaN; the others stay near the first finite one."""
     slow = stall(trace, rng, at)
     trace.columns["loss"][0] = np.nan
-    return {"exploding_loss": (0, 1), **slow}
-
-
-def sample_zeros(trace, rng, at):
-    """Two samples of 0.6 to 0.9 take turns with one of 0.0, which is not None."""
     rates = trace.columns["repetition_rate"]
     rates[rates != MISSING] = rng.uniform(0.6, 0.9, size=(rates != MISSING).sum())
     rates[::15] = 0.0  # of every fifth
-
-
-RARE = refer_to_zero, begin_with_nan, sample_zeros
+    return {"exploding_loss": (0, 1), **slow}
