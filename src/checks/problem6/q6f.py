@@ -23,21 +23,26 @@ def replay(traces, missing, in_turns):
     def follow(trace, reply):
         total_steps, reference_loss, columns = trace
         monitor = Monitor(total_steps, reference_loss=reference_loss)
+        listed = {
+            name: (values.tolist(), (values.reshape(len(values), -1)[:, 0] == missing).tolist())
+            for name, values in columns.items()
+        }
+        before = pickle.dumps(listed)
         for i in range(len(columns["step"])):
-            gone = {name for name, values in columns.items() if values[i].flat[0] == missing}
             record = {
-                name: None if name in gone else values[i].tolist()
-                for name, values in columns.items()
-                if i % 2 or name not in gone
+                name: None if gone[i] else values[i]
+                for name, (values, gone) in listed.items()
+                if i % 2 or not gone[i]
             }
-            before = pickle.dumps(record)
+            given = dict(record)
             alarms = monitor.update(record)
-            reply["changed"] |= pickle.dumps(record) != before
+            reply["changed"] |= record != given
             if not isinstance(alarms, list) or alarms:
                 reply["raised"].append([i, plain(alarms)])
             if len(reply["raised"]) > 6:  # there are six alarms, each of which comes once
                 break
             yield
+        reply["changed"] |= pickle.dumps(listed) != before  # the lists in records
         reply["alarms"] = plain(monitor.alarms)
 
     replies = [{"raised": [], "changed": False} for _ in traces]
