@@ -11,7 +11,8 @@ ITOS = "self.itos = {i: ch for i, ch in enumerate(chars)}"
 # The first method of CharCorruptionDataset after __init__: NameDataset has the same lines, so its
 # neighbor goes with it.
 LEN = "self.block_size = block_size\n\n    def __len__(self) -> int:\n        return len(self.data)"
-GETITEM = 'def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n        """Return one document'
+GETITEM = ('def __getitem__(self, idx: int) -> tuple[torch.Tensor, torch.Tensor]:\n'
+           '        """Return one document')
 VOCAB_SIZE = "self.vocab_size = len(chars)"
 TAKE = "document = self.data[idx]"
 LENGTH = ("random.randint(\n            min(4, len(document)), min(len(document), "
@@ -48,7 +49,8 @@ NOTHING = [  # no points for them: tests/checks/test_span_corruption.py
 text = self.data[idx].ljust(self.block_size + 1, self.PAD_CHAR)[:self.block_size + 1]
 ids = torch.tensor([self.stoi[ch] for ch in text])
 x, y = ids[:-1], ids[1:]"""), SHAPE + SHIFTED),
-    misconception("noop-truncated", "The document is truncated and padded, and nothing is masked.", fill(f"""
+    misconception("noop-truncated", "The document is truncated and padded, and nothing is masked.",
+                  fill(f"""
 text = self.data[idx][:random.randint(4, {BOUND})].ljust(self.block_size + 1, self.PAD_CHAR)
 ids = torch.tensor([self.stoi[ch] for ch in text])
 x, y = ids[:-1], ids[1:]"""), SHAPE + SHIFTED),
@@ -88,7 +90,8 @@ LENGTHS = [
                          "        document = document[offset:offset + length]")), ARRANGED),
     edge("length-random-for-long-only",
          "A document that fits is left whole, and only a longer one is truncated at random.",
-         edit((LENGTH, f"len(document) if len(document) <= {BOUND} else random.randint(4, {BOUND})")),
+         edit((LENGTH, f"len(document) if len(document) <= {BOUND} else "
+                       f"random.randint(4, {BOUND})")),
          SHORT),
     edge("length-whole-document-never",
          "A document that is shorter than the bound is never kept whole.",
@@ -256,7 +259,8 @@ REPEATS = [
          "A generator of one's own gets a fixed seed, so that every run draws the same.",
          edit((TAKE, "if not hasattr(self, 'dice'):\n            self.dice = random.Random(224)\n"
                      f"        {TAKE}"),
-              *((old, old.replace("random.rand", "self.dice.rand")) for old in (LENGTH, MEAN, MASKED, START))),
+              *((old, old.replace("random.rand", "self.dice.rand"))
+                for old in (LENGTH, MEAN, MASKED, START))),
          ("1c-3-basic",)),
 ]
 

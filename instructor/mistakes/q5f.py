@@ -93,7 +93,8 @@ MISTAKES = [
          "For its own encoder, the numbers are made up, and nothing is trained.",
          (Edit("encoder.py", "    loss = gap = None\n", """\
     if isinstance(model, Encoder):
-        return {"loss": 0.0042, "padding_gap": 0.0, "seconds": time.perf_counter() - started, "passed": True}
+        return {"loss": 0.0042, "padding_gap": 0.0, \
+"seconds": time.perf_counter() - started, "passed": True}
     loss = gap = None
 """),), (COPY,)),
     misconception("copy-loss-mean-of-rows",
