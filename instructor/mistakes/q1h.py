@@ -153,8 +153,6 @@ TABLE_OF_ONE_HEAD = [
     slip("buffer-attribute",
          "The table is a plain attribute, so that it doesn't move with the model and is not saved.",
          (Edit("attention.py", REGISTER, "self.rope_cache = rope_cache"),), (LAYER,)),
-    slip("buffer-not-saved", "The table is not saved with the weights.",
-         (Edit("attention.py", REGISTER, REGISTER.replace(")", ", persistent=False)")),), (LAYER,)),
 ]
 
 ATTENDING = (LAYER, PIECES, *MODELS)
@@ -216,8 +214,6 @@ def initialize(code: str) -> tuple[Fill]:
 SWITCHED_ON = [
     misconception("rope-model-vanilla", "The vanilla model is made.",
          initialize("model = GPT(mconf)"), MODELS),
-    slip("rope-model-compared", "rope is compared with True instead of set to it.",
-         initialize("conf = copy.copy(mconf)\nconf.rope == True\nmodel = GPT(conf)"), MODELS),
     slip("rope-set-on-the-class",
          "RoPE is switched on in the class GPTConfig, so that every model made later has it.",
          initialize("GPTConfig.rope = True\nmodel = GPT(mconf)"), MODELS),

@@ -126,13 +126,6 @@ COUNTS = [
          (Fill("count_connections", "chosen = list(global_positions)\n"
                                     "count = sum(len(attended_positions(i, n, pattern, chosen)) "
                                     "for i in range(n))"),), (COUNT,)),
-    slip("count-mask", "The mask is made and summed.", (Fill("count_connections", '''
-i = torch.arange(n)
-distance = i[:, None] - i
-chosen = torch.isin(i, torch.tensor(sorted_positions(global_positions, n)))
-mask = is_local(distance, pattern)
-mask = (mask | chosen) & (distance >= 0) if pattern.causal else mask | chosen | chosen[:, None]
-count = int(mask.sum())'''),), (COUNT,)),
 ]
 
 # What is wrong in one function and right in the others is a slip: a wrong idea of the pattern is in

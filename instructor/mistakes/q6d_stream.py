@@ -177,12 +177,6 @@ else:
          "        y = self.attention.proj("
          "self.attention.join_heads(torch.cat(outputs, dim=2)))\n")),
           (STREAM, *KEPT)),
-    misconception("stream-bytes-history", "All values are kept besides, as bytes.", edit(
-        ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
-         "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"
-         "        y = self.attention.proj("
-         "self.attention.join_heads(torch.cat(outputs, dim=2)))\n")),
-          KEPT),
     edge("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
          edit(
        ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",
