@@ -46,8 +46,6 @@ def save(what: str, where: str = "writing_params_path") -> Fill:
 
 MISTAKES = [
     # the vanilla model
-    slip("vanilla-none", "The model is made but not kept, so that None is returned.",
-         model("GPT(mconf)"), VANILLA),
     misconception("vanilla-with-rope", "The vanilla model is made with RoPE.",
          model(CHANGED_COPY.format("rope = True")), VANILLA),
     misconception("vanilla-one-head", "The model has a single head, which its weights don't show.",
@@ -123,8 +121,6 @@ MISTAKES = [
     slip("finetune-default-rate",
          "The default learning rate of finetune was changed to that of pretrain.",
          (Edit("helper.py", "finetune_lr: float = 6e-4", "finetune_lr: float = 6e-3"),), SETTINGS),
-    slip("finetune-other-decay", "The weight decay is turned off, which nobody asked for.",
-         (finetune(weight_decay="0.0"),), SETTINGS),
     # finetune: its arguments
     slip("finetune-rate-fixed",
          "The learning rate is written down as 6e-4 instead of the one passed in.",

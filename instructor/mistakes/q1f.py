@@ -40,10 +40,6 @@ MISTAKES = [
           finetune(trainer="Trainer(copy.deepcopy(model), finetune_dataset, None, tconf)",
                    after=f"if reading_params_path is not None:\n    {READ}"
                         "    model.load_state_dict(state)")), LOAD),
-    slip("load-prefixed", "The names get a prefix that the model's don't have, and strict=False "
-                          "hides that nothing fits.",
-         (load('model.load_state_dict({"module." + name: value for name, value in state.items()}, '
-               'strict=False)'),), LOAD),
     # only a part of the model gets them, or may change
     misconception("load-blocks-only",
          "Only the blocks get pretrained weights, not the embeddings and the head.",
@@ -96,8 +92,6 @@ MISTAKES = [
     slip("pretrain-default-rate",
          "The default learning rate of pretrain was changed to that of finetune.",
          (Edit("helper.py", "pretrain_lr: float = 6e-3", "pretrain_lr: float = 6e-4"),), SETTINGS),
-    slip("pretrain-other-clipping", "Gradients are hardly clipped, which nobody asked for.",
-         (pretrain(grad_norm_clip="100.0"),), SETTINGS),
     # pretrain: its arguments
     slip("pretrain-rate-fixed",
          "The learning rate is written down as 6e-3 instead of the one passed in.",

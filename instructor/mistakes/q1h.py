@@ -15,7 +15,8 @@ def cache(theta: str = "10000.0 ** (-2.0 * torch.arange(dim // 2) / dim)",
           table: str = "torch.stack((angles.cos(), angles.sin()), dim=-1)") -> tuple[Fill]:
     """A right body of precompute_rotary_emb with some of its expressions replaced."""
     return (Fill("precompute_rotary_emb",
-                 f"theta = {theta}\nt = {t}\nangles = torch.outer(t, theta)\nrope_cache = {table}"),)
+                 f"theta = {theta}\nt = {t}\nangles = torch.outer(t, theta)\n"
+                 f"rope_cache = {table}"),)
 
 
 ANGLES = [
@@ -54,9 +55,9 @@ def rotate(x: str = "x", cut: str = "rope_cache[:T]",
            out: str = "torch.stack((even, odd), dim=-1).flatten(-2)") -> tuple[Fill]:
     """A right body of apply_rotary_emb with some of its expressions replaced."""
     return (Fill("apply_rotary_emb",
-                 f"T = x.size(-2)\nx_in = {x}\ncut = {cut}.to(x_in.dtype)\ncos, sin = {cos}, {sin}\n"
-                           f"a, b = x_in[..., 0::2], x_in[..., 1::2]\neven = {even}\nodd = {odd}\n"
-                           f"rotated_x = {out}"),)
+                 f"T = x.size(-2)\nx_in = {x}\ncut = {cut}.to(x_in.dtype)\n"
+                 f"cos, sin = {cos}, {sin}\na, b = x_in[..., 0::2], x_in[..., 1::2]\n"
+                 f"even = {even}\nodd = {odd}\nrotated_x = {out}"),)
 
 
 PAIRS_AND_ANGLES = [
@@ -152,8 +153,6 @@ TABLE_OF_ONE_HEAD = [
     slip("buffer-attribute",
          "The table is a plain attribute, so that it doesn't move with the model and is not saved.",
          (Edit("attention.py", REGISTER, "self.rope_cache = rope_cache"),), (LAYER,)),
-    slip("buffer-not-saved", "The table is not saved with the weights.",
-         (Edit("attention.py", REGISTER, REGISTER.replace(")", ", persistent=False)")),), (LAYER,)),
 ]
 
 ATTENDING = (LAYER, PIECES, *MODELS)
@@ -215,8 +214,6 @@ def initialize(code: str) -> tuple[Fill]:
 SWITCHED_ON = [
     misconception("rope-model-vanilla", "The vanilla model is made.",
          initialize("model = GPT(mconf)"), MODELS),
-    slip("rope-model-compared", "rope is compared with True instead of set to it.",
-         initialize("conf = copy.copy(mconf)\nconf.rope == True\nmodel = GPT(conf)"), MODELS),
     slip("rope-set-on-the-class",
          "RoPE is switched on in the class GPTConfig, so that every model made later has it.",
          initialize("GPTConfig.rope = True\nmodel = GPT(mconf)"), MODELS),

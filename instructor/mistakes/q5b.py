@@ -101,7 +101,8 @@ MISTAKES = [
         for i in range(n_key):
             for j in range(n_key):
                 J[n, i, j] = (i == j) * p[n, i] - p[n, i] * p[n, j]''',
-                 norm='''np.median([np.sqrt(sum(np.square(J[n, i, j]) for i in range(n_key) for j in range(n_key)))
+                 norm='''np.median([np.sqrt(sum(np.square(J[n, i, j]) \
+for i in range(n_key) for j in range(n_key)))
                                              for n in range(n_query)])'''), (SIZES, EDGES)),
     slip("scaling-entropy-median", "The median of the entropies is taken; it should be their mean.",
          scaling(entropy="np.median(-(p * np.log(np.where(p > 0, p, 1))).sum(axis=1))"),
@@ -120,6 +121,7 @@ MISTAKES = [
                       "k = rng.standard_normal((d_k, n_key)).T"), (SMALL, SIZES)),
     slip("scaling-kept", "The result of the first call is kept for all seeds.",
          (Edit("numpy_attention.py", "    result = {}\n",
-               "    result = scaling_experiment.__dict__.setdefault(str((d_k, n_query, n_key)), {})\n"
+               "    result = scaling_experiment.__dict__.setdefault("
+               "str((d_k, n_query, n_key)), {})\n"
                "    if result:\n        return result\n"),), (SMALL, SIZES)),
 ]

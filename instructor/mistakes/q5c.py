@@ -15,13 +15,15 @@ def attention(scale: str = "math.sqrt(Q.shape[-1])",
               weights: str = "np.exp(scores - np.where(np.isfinite(top), top, 0))",
               shares: str = "weights / np.where(total == 0, 1, total)",
               output: str = "weights @ V",
-              dtype: str = "np.float32 if Q.dtype == K.dtype == V.dtype == np.float32 else np.float64",
+              dtype: str = "np.float32 if Q.dtype == K.dtype == V.dtype == np.float32 "
+                           "else np.float64",
               inputs: str = "(np.asarray(x, dtype=dtype) for x in (Q, K, V))") -> tuple[Fill]:
     """A right body of attention with some of its expressions replaced."""
     return (Fill("attention",
                  f"dtype = {dtype}\nQ, K, V = {inputs}\nscale = {scale}\nscores = {scores}\n"
                  f"if mask is not None:\n    scores = {masked}\ntop = {top}\nweights = {weights}\n"
-                 f"total = weights.sum(axis=-1, keepdims=True)\nweights = {shares}\noutput = {output}"),)
+                 f"total = weights.sum(axis=-1, keepdims=True)\nweights = {shares}\n"
+                 f"output = {output}"),)
 
 
 FORMULA = [
@@ -33,14 +35,17 @@ FORMULA = [
          "The scores are divided by the root of d_v, which tells only where that is not d_k.",
          attention(scale="math.sqrt(V.shape[-1])"), EVERYWHERE),
     slip("numpy-loops-elsewhere", "It loops over the batch, in code that is made from a string.",
-         (Edit("numpy_attention.py", "    output = None\n", '''    if Q.ndim == K.ndim == V.ndim > 2 and mask is None:
+         (Edit("numpy_attention.py", "    output = None\n", '''\
+    if Q.ndim == K.ndim == V.ndim > 2 and mask is None:
         space = {"attention": attention}
         exec("def f(Q, K, V):\\n return [attention(q, k, v) for q, k, v in zip(Q, K, V)]", space)
         return np.stack(space["f"](Q, K, V))
     output = None
 '''),), (LOOPS,)),
     slip("numpy-loops", "It loops over the batch.",
-         (Edit("numpy_attention.py", "    output = None\n", '''    if Q.ndim == K.ndim == V.ndim > 2 and len(Q) == len(K) == len(V) and (mask is None or mask.ndim == 2):
+         (Edit("numpy_attention.py", "    output = None\n", '''\
+    if Q.ndim == K.ndim == V.ndim > 2 and len(Q) == len(K) == len(V) and \
+(mask is None or mask.ndim == 2):
         return np.stack([attention(q, k, v, mask) for q, k, v in zip(Q, K, V)])
     output = None
 '''),), (LOOPS,)),

@@ -31,7 +31,8 @@ def heads(thirds: str = "q, k, v = self.qkv(x).chunk(3, dim=-1)",
                  f"B, T, C = x.shape\nd = C // self.n_head\n{thirds}\n"
                  f"q, k, v = ({split} for part in (q, k, v))\n"
                  f"scores = q @ k.transpose(-2, -1) / {scale}\nif key_padding_mask is not None:\n"
-                 f"    hidden = {padding}\n    scores = {hidden}\nweights = F.softmax(scores, dim=-1)\n"
+                 f"    hidden = {padding}\n    scores = {hidden}\n"
+                 "weights = F.softmax(scores, dim=-1)\n"
                  f"if key_padding_mask is not None:\n    weights = {empty}\ny = {attended}\n"
                  f"y = {join}\ny = {project}\n{last}"),)
 
@@ -53,16 +54,19 @@ HEADS = [
           "The first axis is taken for the sequence, as with batch_first=False.",
           (Fill("MultiHeadAttention.forward", """L, N, C = x.shape
 d = C // self.n_head
-q, k, v = (part.reshape(L, N * self.n_head, d).transpose(0, 1) for part in self.qkv(x).chunk(3, dim=-1))
+q, k, v = (part.reshape(L, N * self.n_head, d).transpose(0, 1) \
+for part in self.qkv(x).chunk(3, dim=-1))
 weights = F.softmax(q @ k.transpose(1, 2) / math.sqrt(d), dim=-1)
 y = self.proj((self.dropout(weights) @ v).transpose(0, 1).reshape(L, N, C))
 """),), (OUTPUT, MASK, WEIGHTS, SIZES)),
     misconception("heads-torch-ops-do-it",
           "The attention is torch's own function, by its name in torch.ops.",
           (Fill("MultiHeadAttention.forward", """B, T, C = x.shape
-q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))
+q, k, v = (part.view(B, T, self.n_head, -1).transpose(1, 2) \
+for part in self.qkv(x).chunk(3, dim=-1))
 mask = None if key_padding_mask is None else ~key_padding_mask[:, None, None, :]
-y = self.proj(torch.ops.aten.scaled_dot_product_attention(q, k, v, mask).transpose(1, 2).reshape(B, T, C))
+y = self.proj(torch.ops.aten.scaled_dot_product_attention(q, k, v, mask)\
+.transpose(1, 2).reshape(B, T, C))
 weights = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(q.size(-1)), dim=-1)
 """),), (OUTPUT, MASK, WEIGHTS, SIZES, LAYER)),
     slip("heads-change-the-mask", "The mask is turned around in place.",

@@ -5,11 +5,12 @@ from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 TABLE, NORM, LAYER, LOGITS = "5e-0-basic", "5e-1-basic", "5e-2-basic", "5e-3-basic"
 POST, POOLS, WHOLE, RARE_TOKENS = "5e-4-hidden", "5e-5-hidden", "5e-6-hidden", "5e-11-hidden"
-SEEN_POST, SEEN_POOLS, RARE_NORM, SEEN_RARE = "5e-7-basic", "5e-8-basic", "5e-9-basic", "5e-10-basic"
+SEEN_POST, SEEN_POOLS, RARE_NORM, SEEN_RARE = (f"5e-{n}-basic" for n in range(7, 11))
 
 
 def positions(t: str = "torch.arange(max_len)",
-              table: str = "torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)") -> tuple[Fill]:
+              table: str = "torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)"
+              ) -> tuple[Fill]:
     """A right body of sinusoidal_positions with some of its expressions replaced."""
     return (Fill("sinusoidal_positions", "frequencies = 10000.0 ** "
         "(-torch.arange(0, n_embd, 2) / n_embd)\n"
@@ -25,7 +26,8 @@ POSITIONS = [
     slip("sinusoids-end-at-1024", "All positions from 1,023 on are the same.",
          positions(t="torch.arange(max_len).clamp(max=1023)"), (TABLE,)),
     slip("sinusoids-limited", "The angles are limited to 100.",
-         positions(table="torch.stack((angles.clamp(max=100.0).sin(), angles.clamp(max=100.0).cos()), "
+         positions(table="torch.stack((angles.clamp(max=100.0).sin(), "
+                         "angles.clamp(max=100.0).cos()), "
                          "dim=-1).flatten(-2)"), (TABLE,)),
     slip("sinusoids-double", "The table is float64.",
          positions(table="torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).double()"),

@@ -107,15 +107,6 @@ REFUSED = [  # the general ones last: a student reads the first that fits
     edge("accounting-whole-floats", "8.0 is taken for 8.",
          edit("type(size) is not int or size < 1",
          "isinstance(size, (bool, str)) or size < 1 or size != int(size)"), (UNUSUAL,)),
-    edge("accounting-positions-unchecked",
-         "block_size is checked only where positions are learned.",
-         edit("require_sizes(n_layer=n_layer, vocab_size=vocab_size, block_size=block_size)",
-              "require_sizes(n_layer=n_layer, vocab_size=vocab_size)\n    if learned_positions:\n"
-              "        require_sizes(block_size=block_size)"), (UNUSUAL,)),
-    edge("kv-cache-heads-unchecked", "n_head is checked only where n_kv_head is not given.",
-         edit("    width = head_dim(d_model, n_head)\n    if n_kv_head is None:\n",
-              "    width = d_model // (n_head or 1) if n_kv_head else head_dim(d_model, n_head)\n"
-              "    if n_kv_head is None:\n"), (UNUSUAL,)),
     edge("accounting-layer-takes-any-heads",
          "n_head makes no difference to the parameters, so it is not checked.",
          edit("require_sizes(d_model=d_model, n_head=n_head, d_ff=d_ff)",

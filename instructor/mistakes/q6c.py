@@ -131,13 +131,6 @@ ROTATION = [
          scores(check="query_positions.sort()\nkey_positions.sort()"), (ROPE, FAR)),
     edge("rope-scores-negative", "Negative positions are rows counted from the end of the table.",
          scores(check=UNEQUAL), (REFUSED,)),
-    edge("rope-scores-broadcast", "One position is paired with all of the other list.",
-         scores(check=NEGATIVE
-                + "\nif not query_positions or not key_positions:\n    raise ValueError('none')",
-                table="precompute_rotary_emb(len(q), max(*query_positions, *key_positions) + 1)\n"
-                      "query_positions = query_positions * (1 if len(query_positions) > 1 else "
-                      "len(key_positions))\nkey_positions = key_positions * (1 if "
-                      "len(key_positions) > 1 else len(query_positions))"), (REFUSED,)),
     edge("rope-scores-of-none", "No positions give no scores; they should raise ValueError.",
          scores(check=NEGATIVE + "\nif len(query_positions) != len(key_positions):\n"
                                  "    raise ValueError('not as many')\n"

@@ -46,7 +46,8 @@ SOURCES = [
          edit("[position for position, token in enumerate(tokens) if re.fullmatch(regex, token)]",
               "[n for n in range(len(tokens)) if re.fullmatch(regex, tokens[n])]"), (REFUSED,)),
     edge("predicted-topk",
-         "topk takes some of equal scores, in no order that it promises.", (Fill("predicted_globals", '''
+         "topk takes some of equal scores, in no order that it promises.",
+         (Fill("predicted_globals", '''
 best = scores.topk(min(limit, len(scores))).indices
 positions = sorted(best[scores[best] > 0].tolist())'''),), (FROM,)),
     edge("predicted-zero", "A score of 0 is enough.",
@@ -70,7 +71,8 @@ PATTERN = [
          attended(rows="i in chosen"), (ATTENDED,)),
     slip("attended-wrap-round", "Positions beyond the ends are those at the other end.",
          attended(near="[j % n for j in range(i - pattern.window, i + pattern.window + 1)]",
-                  far="[(i + sign * stride) % n for stride in pattern.strides for sign in (-1, 1)]"),
+                  far="[(i + sign * stride) % n for stride in pattern.strides "
+                      "for sign in (-1, 1)]"),
          (ATTENDED,)),
     slip("attended-ends", "Positions beyond the ends are in the list.",
          attended(result="sorted(j for j in {chosen} if {past})"), (ATTENDED,)),
@@ -124,13 +126,6 @@ COUNTS = [
          (Fill("count_connections", "chosen = list(global_positions)\n"
                                     "count = sum(len(attended_positions(i, n, pattern, chosen)) "
                                     "for i in range(n))"),), (COUNT,)),
-    slip("count-mask", "The mask is made and summed.", (Fill("count_connections", '''
-i = torch.arange(n)
-distance = i[:, None] - i
-chosen = torch.isin(i, torch.tensor(sorted_positions(global_positions, n)))
-mask = is_local(distance, pattern)
-mask = (mask | chosen) & (distance >= 0) if pattern.causal else mask | chosen | chosen[:, None]
-count = int(mask.sum())'''),), (COUNT,)),
 ]
 
 # What is wrong in one function and right in the others is a slip: a wrong idea of the pattern is in

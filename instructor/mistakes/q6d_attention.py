@@ -30,9 +30,11 @@ def mask_of(rows):
     mask = (near <= pattern.window) | np.isin(columns, chosen)
     for stride in pattern.strides:
         mask |= near == stride
-    return mask & (columns <= rows[:, None]) if pattern.causal else mask | np.isin(rows, chosen)[:, None]
+    return mask & (columns <= rows[:, None]) if pattern.causal else \
+mask | np.isin(rows, chosen)[:, None]
 def dense():
-    parts = [F.scaled_dot_product_attention(q[:, :, rows], k, v, attn_mask=torch.from_numpy(mask_of(rows)))
+    parts = [F.scaled_dot_product_attention(\
+q[:, :, rows], k, v, attn_mask=torch.from_numpy(mask_of(rows)))
              for rows in np.array_split(columns, -(-T // 64))]
     return torch.cat(parts, dim=2)
 if q.requires_grad:
@@ -62,7 +64,8 @@ for x, y, z in zip(q, k, v):
     x = torch.cat([part.transpose(0, 1).flatten(1) for part in (x, y, z)], dim=1)[None]
     take = torch.eye(3 * width, dtype=q.dtype)
     result = torch._native_multi_head_attention(
-        x, x, x, 3 * width, 3 * q.size(1), torch.cat((take, take.roll(width, 1), take.roll(2 * width, 1))),
+        x, x, x, 3 * width, 3 * q.size(1), \
+torch.cat((take, take.roll(width, 1), take.roll(2 * width, 1))),
         take.new_zeros(9 * width), take, take.new_zeros(3 * width), mask, False, True, 0)[0]
     output.append(result[0, :, :width].unflatten(1, (q.size(1), -1)).transpose(0, 1))
 output = torch.stack(output)'''
@@ -168,7 +171,8 @@ GRADS = [
        ("        output[:, :, chosen] = F.scaled",
         "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, "
         "chosen], k, v, scale=1.0)\n   "
-        "     output[:, :, chosen] = rows\n    if False:\n        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH),
+        "     output[:, :, chosen] = rows\n    if False:\n"
+        "        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH),
     slip("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
        ("def sparse_attention(\n    q: torch.Tensor",
         "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH),
@@ -184,7 +188,8 @@ T, chosen = q.size(2), list(global_positions)
 output = []
 for i in range(T):
     columns = torch.tensor(attended_positions(i, T, pattern, chosen))
-    output.append(F.scaled_dot_product_attention(q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
+    output.append(F.scaled_dot_product_attention(\
+q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
 output = torch.cat(output, dim=2)'''),), BOTH),
     slip("sparse-mask-of-all",
          "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
@@ -215,8 +220,10 @@ for rows in torch.arange(T).split(512):
         keep[max(0, first + d):max(0, last + d + 1)] = True
     columns = keep.nonzero()[:, 0]
     distance = rows[:, None] - columns
-    mask = (is_local(distance, pattern) | is_global[columns]) & ((distance >= 0) | (not pattern.causal))
-    output.append(F.scaled_dot_product_attention(q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
+    mask = (is_local(distance, pattern) | is_global[columns]) & \
+((distance >= 0) | (not pattern.causal))
+    output.append(F.scaled_dot_product_attention(\
+q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
 output = torch.cat(output, dim=2)
 if chosen and not pattern.causal:
     output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),

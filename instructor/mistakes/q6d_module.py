@@ -16,7 +16,8 @@ DENSE = '''n, i = x.size(1), torch.arange(x.size(1))
         chosen[sorted_positions(global_positions, n)] = True
         mask = is_local(i[:, None] - i, self.pattern) | chosen
         mask = mask & (i <= i[:, None]) if self.pattern.causal else mask | chosen[:, None]
-        y = self.proj(self.join_heads(F.scaled_dot_product_attention(*self.project(x), attn_mask=mask)))
+        y = self.proj(self.join_heads(\
+F.scaled_dot_product_attention(*self.project(x), attn_mask=mask)))
 '''
 
 MISTAKES = [
@@ -54,7 +55,8 @@ MISTAKES = [
        ("global_positions = predicted_globals(self.predictor(x)[0, :, 0], self.max_global)",
         "kept = self.__dict__.setdefault('kept', {})\n"
         "            if x.shape not in kept:\n"
-        "                kept[x.shape] = predicted_globals(self.predictor(x)[0, :, 0], self.max_global)\n"
+        "                kept[x.shape] = predicted_globals("
+        "self.predictor(x)[0, :, 0], self.max_global)\n"
         "            global_positions = kept[x.shape]")), (MODULE,)),
     slip("module-keeps-keys", "Keys are kept on the module, for all texts of this shape.", edit(
        ("        if self.rope_cache is not None:\n            end",
@@ -64,7 +66,8 @@ MISTAKES = [
        ("        y = self.proj(\n            self.join_heads(sparse_attention(",
         "        sorted_positions(global_positions, x.size(1))\n"
         "        y = self.proj(\n            self.join_heads(sparse_attention(")), (LIMITS,)),
-    edge("module-float32", "A new module is always float32, also from a dense one in float64.", edit(
+    edge("module-float32", "A new module is always float32, also from a dense one in float64.",
+         edit(
        ("pattern).to(attention.key.weight)  # its device and dtype", "pattern)")), (LIMITS,)),
     slip("module-view", "Heads are split by a view to (B, n_head, T, head_dim).", edit(
        ("q, k, v = (self.split_heads(linear(x)) for linear in (self.query, self.key, "
@@ -91,8 +94,10 @@ MISTAKES = [
         ("        if attention.rope:\n            block_size",
          "        sparse.block_size = attention.mask.size(-1)\n"
          "        if attention.rope:\n            block_size"),
-        ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, k))",
-         """            t, d = torch.arange(start, end) * min(1.0, self.block_size / end), q.size(-1)
+        ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) "
+         "for part in (q, k))",
+         """            t, d = torch.arange(start, end) * \
+min(1.0, self.block_size / end), q.size(-1)
             angles = torch.outer(t, 10000.0 ** (-torch.arange(0, d, 2) / d))
             table = torch.stack((angles.cos(), angles.sin()), dim=-1).to(q)
             q, k = (apply_rotary_emb(part, table) for part in (q, k))""")), (MODULE, ROTATION)),
@@ -102,7 +107,8 @@ MISTAKES = [
               "            q, k, v = (apply_rotary_emb(part, self.rope_cache[start:end]) for part "
               "in (q, k, v))")), (MODULE, ROTATION)),
     misconception("rope-from-zero", "In a stream, each call is rotated from position 0.",
-          edit(("self.rope_cache[start:end])", "self.rope_cache[:x.size(1)])")), (STREAM, ROTATION)),
+          edit(("self.rope_cache[start:end])", "self.rope_cache[:x.size(1)])")),
+          (STREAM, ROTATION)),
     edge("rope-too-long", "A sequence that is too long breaks over shapes.",
          edit(("            if end > len(self.rope_cache):\n", "            if False:\n")),
          (LIMITS,)),
@@ -121,7 +127,9 @@ MISTAKES = [
           "Numbers half a head apart are rotated together; attention.py pairs neighbors.", edit(
         ("            q, k = (apply_rotary_emb(part, self.rope_cache[start:end]) for part in (q, "
          "k))",
-         """            cos, sin = (part.repeat(1, 2) for part in self.rope_cache[start:end].unbind(dim=-1))
-            q, k = (part * cos + torch.cat((-part.chunk(2, -1)[1], part.chunk(2, -1)[0]), -1) * sin for part in (q, k))""")),
+         """            cos, sin = (part.repeat(1, 2) \
+for part in self.rope_cache[start:end].unbind(dim=-1))
+            q, k = (part * cos + \
+torch.cat((-part.chunk(2, -1)[1], part.chunk(2, -1)[0]), -1) * sin for part in (q, k))""")),
           (MODULE, ROTATION)),
 ]

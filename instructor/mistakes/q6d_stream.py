@@ -24,12 +24,15 @@ self.values = v if self.values is None else torch.cat((self.values, v), dim=2)
 held = torch.tensor(self.kept + positions)
 self.kept = held.tolist()
 distance = torch.tensor(positions)[:, None] - held
-allowed = is_local(distance, self.attention.pattern) | torch.isin(held, torch.tensor(self.global_positions, dtype=torch.long))
-scores = (q @ self.keys.transpose(-2, -1) / math.sqrt(q.size(-1))).masked_fill(~(allowed & (distance >= 0)), -math.inf)
+allowed = is_local(distance, self.attention.pattern) | \
+torch.isin(held, torch.tensor(self.global_positions, dtype=torch.long))
+scores = (q @ self.keys.transpose(-2, -1) / math.sqrt(q.size(-1)))\
+.masked_fill(~(allowed & (distance >= 0)), -math.inf)
 y = self.attention.proj(self.attention.join_heads(scores.softmax(dim=-1) @ self.values))
 '''
 CUT = '''
-keep = (held >= self.length - self.ring) | torch.isin(held, torch.tensor(self.global_positions, dtype=torch.long))
+keep = (held >= self.length - self.ring) | \
+torch.isin(held, torch.tensor(self.global_positions, dtype=torch.long))
 self.kept = held[keep].tolist()
 '''
 START = (Fill("StreamingAttention", "self.ring = max(attention.pattern.window, "
@@ -80,19 +83,26 @@ y = self.attention(x, [t for t, flag in enumerate(flags) if flag])
 self.length += x.size(1)'''),), (STREAM,)),
     misconception("stream-keeps-all-in-secret",
           "Everything is kept, and what should be is reported.",
-          (*START, Fill("StreamingAttention.append", KEEP), Fill("StreamingAttention.cached_positions", '''
-positions = sorted({*range(max(0, self.length - self.ring), self.length), *self.global_positions})'''), Fill("StreamingAttention.cache_bytes", '''
+          (*START, Fill("StreamingAttention.append", KEEP),
+           Fill("StreamingAttention.cached_positions", '''
+positions = sorted({*range(max(0, self.length - self.ring), self.length), \
+*self.global_positions})'''),
+           Fill("StreamingAttention.cache_bytes", '''
 C = self.attention.key.in_features
-size = 0 if self.keys is None else 2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')), (STREAM, *KEPT)),
+size = 0 if self.keys is None else \
+2 * (self.ring + self.max_global) * self.keys.size(0) * C * 4''')),
+          (STREAM, *KEPT)),
     slip("stream-views",
-         "What is kept is a view of all that was there.", (*START, Fill("StreamingAttention.append", KEEP + CUT + '''
+         "What is kept is a view of all that was there.",
+         (*START, Fill("StreamingAttention.append", KEEP + CUT + '''
 if keep.all():
     return y
 first = int(keep.nonzero()[0, 0]) if keep.any() else len(keep)
 if keep[first:].all():
     self.keys, self.values = self.keys[:, :, first:], self.values[:, :, first:]
 else:
-    self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]'''), Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")),
+    self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]'''),
+          Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")),
          (STREAM, *KEPT)),
     slip("stream-history", "The cache has gradients, and with them all that was ever read.",
          (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
@@ -164,15 +174,14 @@ else:
     misconception("stream-numpy-history", "All keys are kept besides, in NumPy arrays.", edit(
         ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
          "        self.seen = [*getattr(self, 'seen', []), k.detach().numpy().copy()]\n"
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), (STREAM, *KEPT)),
-    misconception("stream-bytes-history", "All values are kept besides, as bytes.", edit(
-        ("        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n",
-         "        self.seen = [*getattr(self, 'seen', []), v.detach().numpy().tobytes()]\n"
-         "        y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))\n")), KEPT),
+         "        y = self.attention.proj("
+         "self.attention.join_heads(torch.cat(outputs, dim=2)))\n")),
+          (STREAM, *KEPT)),
     edge("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
          edit(
        ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",
-        "        declared += [False] * (x.size(1) - len(declared))\n        if x.size(1) == 0:\n")), (LIMITS,)),
+        "        declared += [False] * (x.size(1) - len(declared))\n"
+        "        if x.size(1) == 0:\n")), (LIMITS,)),
     misconception("stream-rope-in-cache", "Keys are held before they are rotated.", edit(
         ("                    k[:, :, chosen],\n",
          "                    self.attention.split_heads(self.attention.key(x))[\n"

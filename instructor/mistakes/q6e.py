@@ -87,10 +87,6 @@ for parameter in parameters:
          edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,)),
     edge("clip-nan-only", "A norm of NaN is thought of, and an infinite one is not.",
          edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
-    slip("clip-zeroed",
-         "Gradients become 0 where they should become None.",
-         edit("            parameter.grad = None", "            parameter.grad.zero_()"),
-         (SCORES,)),
 ]
 
 LINE = "            y = y + sublayer(norm(y))"

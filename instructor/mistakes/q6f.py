@@ -25,7 +25,8 @@ SLOW = "if self.reference_loss is not None and progress > 1 / 4:"
 MISTAKES = [
     misconception("monitor-first-median",
          "The first median above 1.5 times the lowest is believed, so every bump is an explosion.",
-         (edit('if holds_for("rising", median > 1.5 * self.lowest) >= 8 or median > 3 * self.lowest:',
+         (edit('if holds_for("rising", median > 1.5 * self.lowest) >= 8 or '
+               'median > 3 * self.lowest:',
                "if median > 1.5 * self.lowest:"),), (EACH, FALSE, SILENT)),
     misconception("monitor-nan-by-comparison", "NaN is looked for with ==.",
          (edit(FINITE, "if loss is not None and (loss == math.nan or loss == math.inf):"),),
@@ -90,7 +91,8 @@ MISTAKES = [
           edit("known = {alarm.name for alarm in self.alarms}", "known = set(self.alarms)")),
          (EACH, FALSE, WRITER, FOUND, SILENT)),
     edge("writer-forgets-zeros", "A value of 0.0 is taken for none.",
-         (edit('{"step": step, name: value}', '{"step": step} | ({name: value} if value else {})'),),
+         (edit('{"step": step, name: value}',
+               '{"step": step} | ({name: value} if value else {})'),),
          (WRITER,)),
     edge("writer-forgets-step-0", "Step 0 is taken for none yet.",
          (edit("if self.record and step", 'if self.record and self.record["step"] and step'),),
@@ -103,7 +105,8 @@ MISTAKES = [
     slip("writer-all-at-the-end", "Records are kept, and passed on when the writer is closed.",
          (edit(LATER, "            self.waiting, self.record = getattr(self, 'waiting', []) + "
                       "[self.record], {}\n"),
-          edit("            record, self.record = self.record, {}\n            self.update(record)\n",
+          edit("            record, self.record = self.record, {}\n"
+               "            self.update(record)\n",
                "            for record in [*getattr(self, 'waiting', []), self.record]:\n"
                "                self.update(record)\n"
                "            self.record, self.waiting = {}, []\n")), (WRITER,)),
@@ -125,7 +128,7 @@ MISTAKES = [
           edit("self.alarms += raised\n", "self.alarms += raised\n"
                "        KNOWN.update(alarm.name for alarm in raised)\n"),
           edit("class Monitor:", "KNOWN = set()\n\n\nclass Monitor:")),
-         (EACH, FOUND, SILENT, RARE)),
+         (EACH, FOUND, SILENT)),
     slip("writer-shares-its-record", "What add_scalar collects is made in the class, for all.",
          (edit("        self.record = {}  # what add_scalar has collected\n", ""),
           edit("    def __init__(self, total_steps",

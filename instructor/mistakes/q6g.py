@@ -4,7 +4,8 @@ from functools import partial
 from instructor.mistakes.patches import Edit, Fill, edge, edits, misconception, slip
 
 BOTH, MEMORY = ("6g-1-basic", "6g-3-hidden"), ("6g-2-basic", "6g-3-hidden")
-GRADIENTS, WORK, REFUSED = ("6g-5-basic", "6g-3-hidden"), ("6g-6-basic", "6g-4-hidden"), ("6g-7-basic",)
+GRADIENTS, WORK = ("6g-5-basic", "6g-3-hidden"), ("6g-6-basic", "6g-4-hidden")
+REFUSED = ("6g-7-basic",)
 edit = partial(edits, "efficient_attention.py")
 
 
@@ -103,7 +104,8 @@ ACROSS = [
           edit((EACH, '''    outputs = []
     for document in zip(queries[:-1], keys[:-1], values[:-1]):
         i = torch.arange(document[0].size(2))
-        outputs.append(F.scaled_dot_product_attention(*document, attn_mask=(i[:, None] - i).abs() <= pattern.window))
+        outputs.append(F.scaled_dot_product_attention(\
+*document, attn_mask=(i[:, None] - i).abs() <= pattern.window))
 ''')), WORK),
     misconception("documents-loop",
           "There is a loop over the tokens of the documents.", edit((EACH, '''    outputs = []
@@ -133,7 +135,8 @@ REMEMBER = [
     slip("remember-heads-mixed",
          "Heads are mixed with the positions: view(N, n_head, head_dim), then transpose.",
          edit(("(\n        attention.split_heads(linear(states))[0] for linear",
-               "(linear(states[0]).view(attention.n_head, states.size(1), -1) for linear")), MEMORY),
+               "(linear(states[0]).view(attention.n_head, states.size(1), -1) for linear")),
+         MEMORY),
     slip("remember-lengths-list", "The lengths are a list; they should be a tuple.",
          edit(("tuple(len(document) for document in documents))",
                "[len(document) for document in documents])")), ("6g-2-basic",)),

@@ -53,14 +53,13 @@ def modules(package: str) -> list:
     return [importlib.import_module(".".join((package, *path.parts))) for path in paths]
 
 
+@functools.cache
 def exceptions() -> dict[str, str]:
     """Return the wrong submissions that may lose more or less than their kind should, or that no
     basic check detects: name -> reason.
     """
-    found = {}
-    for module in modules("instructor.mistakes"):
-        found |= getattr(module, "EXCEPTIONS", {})
-    return found
+    found = [getattr(module, "EXCEPTIONS", {}) for module in modules("instructor.mistakes")]
+    return dict(entry for each in found for entry in each.items())
 
 
 # where submissions are staged: visible in every process
@@ -123,18 +122,10 @@ def context_of(staged: Path) -> Context:
     return Context(staged / RESULTS, None, None, gold, accuracy, rounds(), answer_alone)
 
 
-def grade_changes(
-    process: StudentProcess,
-    changes: tuple,
-    names: list[str] = (),
-    seed: int | None = None,
-    slow: bool = True,
-) -> Report:
+def grade_changes(process: StudentProcess, changes: tuple, names: list[str]) -> Report:
     """Grade the reference with changes."""
     with tempfile.TemporaryDirectory() as folder:
-        return grade_folder(
-            process, make(changes, Path(folder) / "submission"), names, seed, slow=slow
-        )
+        return grade_folder(process, make(changes, Path(folder) / "submission"), names)
 
 
 def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:

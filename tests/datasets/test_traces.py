@@ -5,14 +5,14 @@ are reproducible.
 import numpy as np
 import pytest
 
-from checks.problem6.q6f_faults import draw_fresh
-from checks.problem6.q6f_runs import MISSING, NAMES, Trace, barely_converge, come_near, draw_healthy
+from checks.problem6.q6f_traces import FAULTS, MISSING, NAMES, NEAR, Trace, be_rare, draw_trace
 from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
-from instructor.checks.problem6.q6f import FILE, Tally, find_onsets, read_traces, rounded
-from instructor.datasets.traces.command import DRAWN, is_clear, records
+from instructor.checks.problem6.q6f import FILE, read_traces, tally
+from instructor.datasets.traces.command import DRAWN, is_clear, records, rounded
 from instructor.datasets.traces.drawn import draw_traces
+from instructor.datasets.traces.onsets import find_onsets
 from instructor.datasets.traces.training import Setup, train
 from instructor.datasets.worlds.editions import TRACES
 from jobs.package import load_submission
@@ -39,14 +39,12 @@ def kept():
 
 
 def test_there_are_enough_of_each_kind(kept):
-    onsets = [find_onsets(each) for each in kept]
+    assert all(each.faults == find_onsets(each) for each in kept)
     for name in NAMES:
-        assert sum(name in found for found in onsets) >= 12, name
-    assert sum(not found for found in onsets) >= 35
+        assert sum(name in each.faults for each in kept) >= 12, name
+    assert sum(not each.faults for each in kept) >= 35
     trained = [each for each in kept if not each.name.startswith("drawn")]
-    assert len(trained) >= 35 and len(
-        {name for each in trained for name in find_onsets(each)}
-    ) == len(NAMES)
+    assert len(trained) >= 35 and {n for each in trained for n in each.faults} == {*NAMES}
     assert GOLD.stat().st_size < 400_000 and len({each.name for each in kept}) == len(kept)
     assert all(is_clear(each) for each in kept) and all(
         (np.diff(each.columns["step"]) > 0).all() for each in kept
@@ -57,15 +55,11 @@ def test_the_reference_finds_them(kept):
     load_submission(SOLUTION)
     from submission.problem6.diagnostics import Monitor
 
-    for seed, traces in (
-        (None, kept),
-        (7, [*map(rounded, draw_traces(np.random.default_rng(7), 4))]),
-    ):
-        tally = Tally()
-        for each in traces:
-            monitor = Monitor(each.total_steps, each.reference_loss)
-            tally.add(each, find_onsets(each), replay(each, monitor))
-        assert tally.recall >= 0.98 and tally.false_alarms <= 0.005, seed
+    for traces in (kept, [*map(rounded, draw_traces(np.random.default_rng(7), 4))]):
+        found = [replay(each, Monitor(each.total_steps, each.reference_loss)) for each in traces]
+        counts = {kind: names.total() for kind, names in tally(traces, found).items()}
+        assert counts["missed"] <= 0.02 * counts["faults"]
+        assert counts["false"] <= 0.005 * counts["pairs"]
 
 
 def test_drawn_ones_are_the_same_again(kept):
@@ -136,23 +130,18 @@ def test_the_table_finds_onsets(fields, expected):
 
 
 def test_the_tally_counts_pairs_and_faults_in_time():
-    each = trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 10 + [4.0] * 30)
-    onset, counts = find_onsets(each)["exploding_loss"], []
+    each = rounded(trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 10 + [4.0] * 30))
+    onset, missed = each.faults["exploding_loss"], []
     for at in (onset - TOLERANCE - 1, onset - TOLERANCE, onset + TOLERANCE, onset + TOLERANCE + 1):
-        tally = Tally()
-        tally.add(each, find_onsets(each), {"exploding_loss": at, "repetition": 5})
-        counts.append(tally.found.total())
-        assert (
-            tally.faults.total() == 1
-            and tally.pairs.total() == 5
-            and tally.false == {**dict.fromkeys(NAMES[1:], 0), "repetition": 1}
-        )
-    assert counts == [0, 1, 1, 0]
-    tally = Tally()
+        counts = tally([each], [{"exploding_loss": at, "repetition": 5}])
+        missed.append(counts["missed"].total())
+        assert counts["faults"].total() == 1 and counts["pairs"].total() == 5
+        assert counts["false"] == {"repetition": 1}
+    assert missed == [1, 0, 0, 1]
     # too near the end to be judged
-    each = trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5)
-    tally.add(each, find_onsets(each), {})
-    assert tally.faults.total() == 0 and tally.pairs.total() == 5
+    each = rounded(trace(total_steps=10_000, loss=[1.0] * 40 + [1.6] * 5 + [4.0] * 5))
+    counts = tally([each], [{}])
+    assert each.faults and not counts["faults"] and counts["pairs"].total() == 5
 
 
 def test_a_cohort_shares_them(tmp_path):
@@ -164,22 +153,22 @@ def test_a_cohort_shares_them(tmp_path):
     assert Context(ROOT, None, None, tmp_path, {}).gold_path(FILE) == tmp_path / FILE
 
 
-def test_near_misses_are_no_faults():
-    rng = np.random.default_rng(5)
-    for put in (come_near, barely_converge):
-        for _ in range(50):
-            each = draw_healthy(rng, n_layer=3)
-            put(each, rng)
-            assert find_onsets(each) == {} and is_clear(each)
+@pytest.mark.parametrize("change", [*FAULTS, *NEAR, be_rare], ids=lambda change: change.__name__)
+def test_what_is_drawn_has_the_faults_that_it_says_and_no_others(change, seed):
+    rng = np.random.default_rng(seed)
+    for number in range(50):
+        each = draw_trace(rng, change, gaps=change in FAULTS and number % 2 == 1)
+        onsets = find_onsets(each)
+        assert onsets.keys() == each.faults.keys() and is_clear(each), seed
+        assert all(abs(onsets[name] - each.faults[name]) <= 3 for name in onsets), seed
 
 
 def test_a_head_of_every_trace_would_be_dead_if_it_were_not_so_early(seed):
     """So a monitor that does not wait for a tenth of the training is seen with every seed."""
     rng = np.random.default_rng(seed)
     for _ in range(100):
-        each = draw_fresh(rng)
-        early = each.columns["attention_entropy"][:20]
-        assert (early > 0.99).all(axis=0).any() and find_onsets(each) == {}
+        early = draw_trace(rng, NEAR[0]).columns["attention_entropy"][:20]
+        assert (early > 0.99).all(axis=0).any()
 
 
 def test_borderline_cases_are_not_kept():

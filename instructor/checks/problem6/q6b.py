@@ -1,7 +1,7 @@
 """Question 6b, hidden: whether the choices are defensible."""
 
 from autograder import WrongAnswer, check
-from checks.problem6.q6b import read_file, read_table
+from checks.problem6.q6b import read_choices, read_file
 
 # Architecture, objective and modification.
 DEFENSIBLE = {
@@ -32,13 +32,9 @@ TAKES = 5 / 16
 @check("6b-2-hidden")
 def test_choices(student):
     """Each indefensible choice costs points."""
-    tables, problems = read_file(student), []
-    for name, defensible in DEFENSIBLE.items():
-        try:
-            chosen = read_table(name, tables.get(name))
-            if chosen not in defensible:
-                raise WrongAnswer(f"[{name}] cannot be defended: {', '.join(chosen)}.")
-        except WrongAnswer as wrong:
-            problems.append(wrong.message)
+    chosen, problems = read_choices(read_file(student))
+    for name, values in chosen.items():
+        if values not in DEFENSIBLE[name]:
+            problems.append(f"[{name}] cannot be defended: {', '.join(values)}.")
     if problems:
         raise WrongAnswer("\n".join(problems), fraction=max(0.0, 1 - TAKES * len(problems)))

@@ -3,18 +3,23 @@ file that 6f is graded with. With --practice: the six that students get with the
 """
 
 import argparse
+import gzip
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 
-from checks.problem6.q6f_runs import MISSING, NAMES, Trace
+from checks.problem6.q6f_traces import MISSING, NAMES, Trace
 from common.files import write_text, writing
 from instructor import ROOT
-from instructor.checks.problem6.q6f import FILE, Rules, find_onsets, pack, rounded
+from instructor.checks.problem6.q6f import FILE
+from instructor.datasets.traces.onsets import Rules, find_onsets
 from instructor.datasets.worlds.editions import PRACTICE, TRACES
 
 TRAININGS, DRAWN = 6, 9  # of each kind
+# Significant digits kept.
+FIELDS = {"loss": 3, "lr": 2, "grad_norm": 2, "attention_entropy": 3, "repetition_rate": 2}
 # Of the trainings drawn for practice: one that goes well, and together every fault.
 KEPT = {
     "trained well, 1": "trained well",
@@ -69,6 +74,28 @@ def longest_rise(trace: Trace) -> int:
     return longest
 
 
+def rounded(trace: Trace) -> Trace:
+    """A trace with fewer digits, and the faults that it has then."""
+    columns = {
+        name: np.vectorize(lambda v, n=FIELDS[name]: float(f"{v:.{n}g}"), otypes=[float])(values)
+        if name in FIELDS
+        else values
+        for name, values in trace.columns.items()
+    }
+    trace = replace(trace, columns=columns)
+    return replace(trace, faults=find_onsets(trace))
+
+
+def pack(traces: list[Trace]) -> bytes:
+    """Pack traces into a file's bytes."""
+    kept = [asdict(trace) for trace in traces]
+    for trace in kept:
+        trace["columns"] = {
+            name: np.moveaxis(values, 0, -1).tolist() for name, values in trace["columns"].items()
+        }
+    return gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+
+
 def make_traces(seed: int) -> list[Trace]:
     """All traces that are kept. Drawn ones are the same everywhere, recorded ones on the same
     machine and version of torch.
@@ -100,18 +127,18 @@ def write_practice(folder: Path) -> list[Path]:
         ValueError: a trace is borderline, or together they lack a fault; choose another seed.
     """
     traces = [rounded(trace) for trace in record_trainings(PRACTICE, 1, tuple(KEPT))]
-    onsets = [find_onsets(trace) for trace in traces]
-    if not all(map(is_clear, traces)) or {name for found in onsets for name in found} != {*NAMES}:
-        raise ValueError(f"these traces are not good examples: {onsets}")
+    if not all(map(is_clear, traces)) or {n for trace in traces for n in trace.faults} != {*NAMES}:
+        faults = [trace.faults for trace in traces]
+        raise ValueError(f"these traces are not good examples: {faults}")
     paths = []
-    for trace, found in zip(traces, onsets):
+    for trace in traces:
         name = KEPT[trace.name]
         steps = trace.columns["step"].tolist()
         header = {
             "run": name[0].upper() + name[1:],
             "total_steps": trace.total_steps,
             "reference_loss": trace.reference_loss,
-            "faults": {fault: steps[onset] for fault, onset in found.items()},
+            "faults": {fault: steps[onset] for fault, onset in trace.faults.items()},
         }
         lines = [json.dumps(line) for line in [header, *records(trace)]]
         paths.append(folder / f"{name.replace(',', '').replace(' ', '_')}.jsonl")
@@ -141,12 +168,11 @@ def run(args: argparse.Namespace) -> int:
     path = args.gold / FILE
     with writing(path) as temporary:
         temporary.write_bytes(pack(traces))
-    onsets = [find_onsets(trace) for trace in traces]
     for name in NAMES:
-        print(f"{name}: {sum(name in found for found in onsets)} traces")
+        print(f"{name}: {sum(name in trace.faults for trace in traces)} traces")
     print(
-        f"Wrote {len(traces)} traces, {sum(not found for found in onsets)} of them without a "
-        f"fault, to {path} ({path.stat().st_size / 1000:.0f} kB)"
+        f"Wrote {len(traces)} traces, {sum(not trace.faults for trace in traces)} of them without "
+        f"a fault, to {path} ({path.stat().st_size / 1000:.0f} kB)"
     )
     return 0
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checks.problem6.q6f_runs import MISSING, Trace, draw_healthy, measure_rarely, thin_out
+from checks.problem6.q6f_traces import MISSING, Trace, draw_healthy, measure_rarely, thin_out
 
 
 def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:
@@ -23,14 +23,9 @@ def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:
 
 
 def _draw(rng, name, change):
-    trace = draw_healthy(
-        rng,
-        int(rng.integers(150, 180)),
-        name=name,
-        n_layer=int(rng.integers(2, 4)),
-        n_head=int(rng.integers(1, 3)),
-    )
-    columns = trace.columns
+    n, n_layer, n_head = (int(rng.integers(*limits)) for limits in ((150, 180), (2, 4), (1, 3)))
+    trace = draw_healthy(rng, n, n_layer, n_head)
+    trace.name, columns = name, trace.columns
     columns["loss"] = columns["loss"] * np.exp(
         rng.uniform(0, 0.05) * rng.standard_normal(len(trace))
     )

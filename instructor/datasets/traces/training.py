@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from checks.problem6.q6f_runs import MISSING, Trace
+from checks.problem6.q6f_traces import MISSING, Trace
 from common.ngrams import repetition_rate
 
 LENGTH = 24  # of a row, in characters

@@ -2,47 +2,28 @@
 they are chosen for. Which names are right for an application is not here.
 """
 
-import difflib
-
 from autograder import Answer, NotImplementedYet, WrongAnswer, check, probe
 from checks.support.submitted_file import file_content, read_content
 
 FILE = "problem6/choices.toml"
 APPLICATIONS = ("spam_filter", "chatbot", "summarizer", "sql_generator", "search")
 VALUES = {
-    "architecture": ("encoder-only", "decoder-only", "encoder-decoder"),
+    "architecture": "encoder-only decoder-only encoder-decoder".split(),
     "objective": (
-        "masked-lm",
-        "masked-lm-on-code",
-        "masked-lm-then-contrastive",
-        "next-sentence",
-        "span-corruption",
-        "translation",
-        "causal-lm",
-        "causal-lm-on-code",
-    ),
+        "masked-lm masked-lm-on-code masked-lm-then-contrastive next-sentence span-corruption "
+        "translation causal-lm causal-lm-on-code"
+    ).split(),
     "modification": (
-        "classification-head",
-        "per-token-labels",
-        "pooled-embedding",
-        "long-input",
-        "limited-output",
-        "dialogue-tuning-and-retrieval",
-        "higher-temperature",
-        "schema-input-and-constrained-decoding",
-        "larger-vocabulary",
-    ),
+        "classification-head per-token-labels pooled-embedding long-input limited-output "
+        "dialogue-tuning-and-retrieval higher-temperature schema-input-and-constrained-decoding "
+        "larger-vocabulary"
+    ).split(),
 }
 # The objectives that train every part of an architecture. (Translation is span corruption's like.)
 TRAINS = {
-    "encoder-only": (
-        "masked-lm",
-        "masked-lm-on-code",
-        "masked-lm-then-contrastive",
-        "next-sentence",
-    ),
-    "decoder-only": ("causal-lm", "causal-lm-on-code", "span-corruption", "translation"),
-    "encoder-decoder": ("span-corruption", "translation"),
+    "encoder-only": "masked-lm masked-lm-on-code masked-lm-then-contrastive next-sentence".split(),
+    "decoder-only": "causal-lm causal-lm-on-code span-corruption translation".split(),
+    "encoder-decoder": "span-corruption translation".split(),
 }
 
 
@@ -59,33 +40,20 @@ def test_file(student):
     """Five tables and nothing else, each filled in with known names that fit each other, and not
     the same in all. Reports everything wrong with the tables at once.
     """
-    tables, chosen, problems = read_file(student), [], []
-    more = [name for name in tables if name not in APPLICATIONS]
-    if missing := [name for name in APPLICATIONS if name not in tables]:
-        near = difflib.get_close_matches(missing[0], more, n=1)
-        raise WrongAnswer(
-            f"{FILE} has no table [{missing[0]}]{f', but {near[0][:60]!r}' if near else ''}."
+    tables = read_file(student)
+    chosen, problems = read_choices(tables)
+    if more := [name[:60] for name in tables if name not in APPLICATIONS]:
+        problems.append(
+            f"{FILE} has {', '.join(more)[:200]}. There should be the tables "
+            f"{', '.join(APPLICATIONS)} and nothing else."
         )
-    if more:
-        table = isinstance(tables[more[0]].value, dict)
-        raise WrongAnswer(
-            f"{FILE} has {'the table' if table else 'a key outside the tables,'} "
-            f"{more[0][:60]!r}. There should be the tables {', '.join(APPLICATIONS)} and nothing "
-            "else."
-        )
-    for name in APPLICATIONS:
-        try:
-            architecture, objective, modification = read_table(name, tables[name])
-        except WrongAnswer as wrong:
-            problems.append(wrong.message)
-            continue
-        chosen.append((architecture, objective, modification))
+    for name, (architecture, objective, _) in chosen.items():
         if objective not in TRAINS[architecture]:
             problems.append(
                 f"[{name}] has values that do not fit: {objective} does not train every part of "
                 f"{'a' if architecture[0] == 'd' else 'an'} {architecture} model."
             )
-    if len(chosen) == len(APPLICATIONS) and len({*chosen}) == 1:
+    if len(chosen) == len(APPLICATIONS) and len({*chosen.values()}) == 1:
         problems.append(
             "All five applications have the same three values. Choose for each by its own input "
             "and output."
@@ -112,47 +80,23 @@ def read_file(student) -> dict[str, Answer]:
     return tables
 
 
-def read_table(name: str, table: Answer | None) -> tuple[str, str, str]:
-    """Read the architecture, objective and modification of an application, each one of VALUES.
+def read_choices(tables: dict[str, Answer]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Read the three values of each application, each one of VALUES.
 
-    Raises:
-        WrongAnswer: there is no table, a key is missing, empty or unknown, or a value is none of
-        those that there are.
+    Returns:
+        Those of applications without a problem, by name; and the first problem of each other.
     """
-    if table is None:
-        raise WrongAnswer(f"{FILE} has no table [{name}].")
-    if not isinstance(table.value, dict):
-        raise WrongAnswer(
-            f"{name} should be a table, [{name}] with three keys under it; it is "
-            f"{table.describe()}."
-        )
-    entries = table.entries()
-    if more := [key for key in entries if key not in VALUES]:
-        raise WrongAnswer(
-            f"[{name}] has the key {more[0][:60]!r}. There should be {', '.join(VALUES)} and "
-            "nothing else."
-        )
-    for key, allowed in VALUES.items():
-        if key not in entries:
-            raise WrongAnswer(f"[{name}] has no {key}.")
-        value = entries[key].value
-        if value == "":
-            raise WrongAnswer(f"{key} of [{name}] is still empty.")
-        if not isinstance(value, str) or value not in allowed:
-            raise WrongAnswer(
-                f"{key} of [{name}] is {entries[key].describe()}, and should be one of: "
-                f"{', '.join(allowed)}.{_likely(value, allowed)}"
+    chosen, problems = {}, []
+    for name in APPLICATIONS:
+        table = tables[name].value if name in tables else None
+        if not isinstance(table, dict) or table.keys() != VALUES.keys():
+            problems.append(f"[{name}] should be a table of {', '.join(VALUES)} and nothing else.")
+        elif wrong := [key for key, allowed in VALUES.items() if table[key] not in allowed]:
+            key, value = wrong[0], tables[name].entries()[wrong[0]]
+            should = f"is {value.describe()}, and should be one of: {', '.join(VALUES[key])}."
+            problems.append(
+                f"{key} of [{name}] {should if value.value != '' else 'is still empty.'}"
             )
-    return tuple(entries[key].value for key in VALUES)
-
-
-def _likely(value, allowed):
-    """Return a sentence on why a value may not be among those allowed; "" if unknown."""
-    if not isinstance(value, str):
-        return " Write one name in quotation marks."
-    if where := next((key for key, values in VALUES.items() if value in values), None):
-        return f" That is a name for the {where}."
-    near = difflib.get_close_matches(
-        value[:60].lower().replace("_", "-").replace(" ", "-"), allowed, n=1
-    )
-    return f" Did you mean {near[0]!r}?" if near else ""
+        else:
+            chosen[name] = tuple(table[key] for key in VALUES)
+    return chosen, problems
