@@ -44,6 +44,7 @@ def prepare(
         saved_on: the device from which that file seems to come.
     """
     import inspect
+    import os
     import pathlib
     import zlib
 
@@ -89,6 +90,7 @@ def prepare(
         result = function(path, str(questions), dataset, block_size, model, **more)
     else:
         result = function(dataset, block_size, model, **more)
+    os.chdir(scratch)  # for the next call
     parts = list(result) if isinstance(result, (tuple, list)) else [result]
     if any(part is None for part in parts):
         return {"returns": None}
