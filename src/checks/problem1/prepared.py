@@ -4,7 +4,7 @@ started training. Shared by questions 1d and 1f.
 
 from dataclasses import dataclass, replace
 
-from autograder import Answer, WrongAnswer, describe, probe
+from autograder import Answer, WrongAnswer, probe
 from checks.problem1.random_texts import MASK, PAD
 from checks.problem1.random_weights import draw_all
 from checks.support.asked import Asked, Close, Same
@@ -148,14 +148,14 @@ class Fields:
         Raises:
             WrongAnswer: names all wrong fields.
         """
-        got = got if isinstance(got, dict) else {}
+        got = Answer(got, "the TrainerConfig")
         problems = [
-            f"{name} should be {right[name]}; it is {describe(got.get(name))}."
+            f"{name} should be {right[name]}; it is {got[name].describe()}."
             for name in self.names
-            if not any(_same(got.get(name), value) for value in accepted(name, right))
+            if not any(_same(got[name].value, value) for value in accepted(name, right))
         ]
         if self.names == ALL:
-            changed = [name for name in got.get("changed") or () if name not in (*ALL, FREE)]
+            changed = [name for name in got["changed"].texts() if name not in (*ALL, FREE)]
             problems += [f"{name} should keep its default." for name in changed]
         if problems:
             fraction = max(0.0, 1 - len(problems) / len(self.names))
@@ -181,7 +181,7 @@ class Weights:
     def require(self, call: str, got, right) -> None:
         """As `Fields.require`."""
         for name, checksum in right.items():
-            if not isinstance(got, dict) or got.get(name) != checksum:
+            if Answer(got, "the model")[name].value != checksum:
                 raise WrongAnswer(
                     f"After {call}, the model to be trained should have the weights of the file "
                     "reading_params_path; if there is none, its own, unchanged. The first "
@@ -194,14 +194,11 @@ class Questions:
 
     def require(self, call: str, got, right) -> None:
         """As `Fields.require`."""
+        examples = Answer(got, "the list of examples").items(len(right))
         for number, (x, _) in enumerate(right):
             text = x.rstrip(PAD)
             question, place, _ = text.split(MASK)
-            try:
-                mine, targets = got[number]
-                answer = targets[len(question) :].rstrip(PAD)
-            except (LookupError, TypeError, ValueError, AttributeError):
-                mine, targets, answer = "missing", "", ""
+            mine, targets = examples[number].texts()
             if not mine.startswith(text):
                 raise WrongAnswer(
                     f"Example {number} of the Trainer's dataset should begin with {text!r}; it is "
@@ -209,7 +206,7 @@ class Questions:
                     "pretrain_dataset."
                 )
             # In other editions the first MASK is a target too, or the last one is not.
-            before = targets[: len(question) - 1]
+            before, answer = targets[: len(question) - 1], targets[len(question) :].rstrip(PAD)
             if before.strip(PAD) or answer not in (place, place + MASK):
                 raise WrongAnswer(
                     "y should be PAD under the question, so that the loss counts only the answer, "
