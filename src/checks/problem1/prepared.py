@@ -115,20 +115,27 @@ def prepare(
     data = trainer.train_dataset
     length = len(data) if hasattr(data, "__len__") else None
     readable = task == "finetune" and (length or 0) >= 3
+
+    def checksums(model):
+        named = model.named_parameters()
+        return {name: zlib.crc32(value.detach().numpy().tobytes()) for name, value in named}
+
+    weights = checksums(trainer.model)
+    other = "a copy of it" if weights == checksums(model) else "another one"
+    if rope:
+        weights.pop("pos_emb", None)  # of the vanilla model that stands for it
+    passed = data is dataset or task == "finetune"
+    equal = getattr(trainer.config, "__dict__", None) == vars(config)
     return {
         "returns": "(TrainerConfig, Trainer)",
-        "same_model": trainer.model is model,
+        "model": "the one passed in" if trainer.model is model else other,
         "steps": trainer.step,
         "frozen": [name for name, p in trainer.model.named_parameters() if not p.requires_grad],
-        "weights": {
-            name: zlib.crc32(value.detach().numpy().tobytes())
-            for name, value in trainer.model.named_parameters()
-            if not (rope and name == "pos_emb")
-        },
-        "same_dataset": task == "finetune" or data is dataset,
+        "weights": weights,
+        "dataset": "the one passed in" if passed else f"a {type(data).__name__} of {length}",
         "length": length,
         "examples": [[decode(part) for part in data[i]] for i in range(3)] if readable else [],
-        "same_config": trainer.config is config,
+        "config": "the one returned" if trainer.config is config else f"another, equal: {equal}",
         "fields": {**fields, "writer": config.writer is writer, "changed": changed},
         "test_set": trainer.test_dataset is not None,
     }
@@ -226,9 +233,9 @@ def _call(inputs):
 
 RETURNS = {"returns": Close("What {call} returns")}
 MODEL = {
-    "same_model": Same(
-        "The Trainer of {call} trains a different model from the one passed in. Use the argument "
-        "`model` itself, not a copy or a new one."
+    "model": Same(
+        "The model that the Trainer of {call} trains should be {right}; it is {got}. Use the "
+        "argument `model` itself, not a copy or a new one."
     ),
     "steps": Same(
         "{call} already trained the model. It should only prepare the training, which `train` runs."
@@ -239,15 +246,11 @@ MODEL = {
     "weights": Weights(),
 }
 DATASET = {
-    "same_dataset": Same("The Trainer of {call} should train on pretrain_dataset itself."),
+    "dataset": Same("The dataset of the Trainer of {call} should be {right}; it is {got}."),
     "length": Same("The Trainer's dataset should have {right} examples; it has {got}: {call}."),
     "examples": Questions(),
 }
-CONFIG = {
-    "same_config": Same(
-        "The Trainer was created with a different TrainerConfig from the one returned."
-    )
-}
+CONFIG = {"config": Same("The config of the Trainer should be {right}; it is {got}.")}
 SETTINGS = {**CONFIG, "fields": Fields(ALL)}
 
 # What is passed in is used; all hyperparameters are right; pretrained weights are there; and both.

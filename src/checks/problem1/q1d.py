@@ -71,10 +71,12 @@ def train_a_table(table, rows):
     helper.train(model, path, trainer)
     now = model.eval().state_dict()
     written = os.path.exists(path)
+    same = torch.equal(now["rows.weight"], torch.from_numpy(table))
+    calls = f"{trainer.trainings} calls of trainer_obj.train()"
     reply = {
-        "trainings": trainer.trainings,
-        "changed": not torch.equal(now["rows.weight"], torch.from_numpy(table)),
-        "written": ["trained.params"] if written else sorted(os.listdir(scratch)),
+        "weights": f"unchanged, after {calls}" if same else "changed",
+        "trainings": max(1, trainer.trainings),
+        "written": ["trained.params"] if written else sorted(os.listdir(scratch)) or ["nothing"],
     }
     if not written:
         return reply
@@ -101,7 +103,9 @@ TRAINED = Asked(
     train_a_table,
     "train(model, 'trained.params', trainer_obj)",
     {
-        "changed": Same("train did not train: no weight changed. Call trainer_obj.train()."),
+        "weights": Same(
+            "train did not train: the model's weights should be {right}; they are {got}."
+        ),
         "written": Same("train did not write to writing_params_path, {right}; it wrote {got}."),
         "kind": Same(
             "What train saved cannot be loaded as a dict with weights_only=True. Save "
