@@ -29,7 +29,7 @@ trainer_obj = {trainer}
 
 MISTAKES = [
     # weights that do not get into the model
-    slip("load-nothing", "The place for loading the weights is left empty.",
+    slip("load-nothing", "Nothing of the file gets into the model.",
          (Fill("finetune 1f", "pass"),), LOAD),
     misconception("load-into-state-dict",
          "The weights are put into what state_dict() returns, a dictionary that is not the model.",

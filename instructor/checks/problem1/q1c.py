@@ -5,32 +5,33 @@ it by chance.
 """
 
 from autograder import check
-from checks.problem1.q1c import draw_spans, long_corpus, require_epoch, require_short
+from checks.problem1.q1c import require_epoch, require_short
+from checks.problem1.q1c_corruption import draw_examples, long_corpus, share_examples
 from checks.problem1.q1c_randomness import (
     require_ends,
     require_masked,
     require_start,
     require_truncated,
+    take_apart,
 )
 
 
 @check("1c-4-hidden")
-def test_distributions(student, rng):
+def test_distributions(student, rng, context):
     """Truncated lengths in a small block; masked lengths and starts in a large one."""
     block_size = int(rng.integers(20, 25))
-    spans = draw_spans(student, long_corpus(rng, block_size, 4), block_size, 900)
-    require_truncated(student, spans.length, block_size)
-    block_size = int(rng.integers(112, 145))
-    spans = draw_spans(student, long_corpus(rng, block_size, 4), block_size, 850)
+    examples = draw_examples(student, long_corpus(rng, block_size), block_size, 900)
+    require_truncated(student, take_apart(examples).length, block_size)
+    spans = take_apart(share_examples(student, rng, context, "hidden", 112, 136))
     require_masked(student, spans)
     require_start(spans)
 
 
 @check("1c-5-hidden")
-def test_ends(student, rng):
-    """Prefix and suffix may be empty, in a smaller block."""
-    block_size = int(rng.integers(28, 35))
-    require_ends(student, draw_spans(student, long_corpus(rng, block_size, 4), block_size, 625))
+def test_ends(student, rng, context):
+    """Prefix and suffix may be empty."""
+    spans = take_apart(share_examples(student, rng, context, "hidden", 112, 136))
+    require_ends(student, spans)
 
 
 @check("1c-6-hidden")

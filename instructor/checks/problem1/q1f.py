@@ -1,48 +1,60 @@
-"""Question 1f, hidden: pretraining with other arguments, and pretrained weights of all kinds."""
+"""Question 1f: tasks for pretrain and finetune; and the hidden checks."""
 
 from autograder import check
 from checks.problem1.artifacts import judge_predictions
 from checks.problem1.prepared import (
-    require_fields,
-    require_pretrained,
-    require_pretraining,
-    require_questions,
-    require_same_model,
-    require_unchanged,
+    ARGUMENTS,
+    HYPERPARAMETERS,
+    LOADED,
+    WEIGHTS,
+    require_prepared,
+    with_final_tokens,
 )
-from checks.problem1.training import call
+from instructor.checks.drawing import draws
+from instructor.checks.problem1.prepared import ON_GPU, draw_task
+
+
+@draws(HYPERPARAMETERS, "1f-0-basic")
+def pretraining(rng):
+    """With the default learning rate."""
+    return [draw_task(rng, "pretrain")]
+
+
+@draws(ARGUMENTS, "1f-7-basic", "1f-4-hidden")
+def arguments(rng):
+    """A learning rate of its own."""
+    return [draw_task(rng, "pretrain", passed=True)]
+
+
+@draws(LOADED, "1f-3-basic")
+def finetuning(rng):
+    """From pretrained weights."""
+    return [draw_task(rng, "finetune", pretrained=True)]
+
+
+@draws(WEIGHTS, "1f-8-basic", "1f-5-hidden")
+def weights(rng, large):
+    """Of the vanilla and of the RoPE model; and none."""
+    loaded = [
+        draw_task(rng, "finetune", large, pretrained=True, rope=rope, saved_on="cuda:0")
+        for rope in (False, True)
+    ]
+    remarks = ON_GPU, f"{ON_GPU} by a model with RoPE"
+    return [*zip(loaded, remarks), draw_task(rng, "finetune")]
 
 
 @check("1f-4-hidden")
-def test_arguments(student, rng):
-    """pretrain uses the learning rate, dataset, model and block size passed in."""
-
-    def tokens(given):
-        whole = given.documents * given.block_size
-        return 650 * whole, 200 * whole
-
-    require_pretraining(student, rng, final_tokens=tokens)
+def test_arguments(student, calls):
+    """As the basic check, and the block size counts."""
+    require_prepared(with_final_tokens(ARGUMENTS), student, calls)
 
 
 @check("1f-5-hidden")
-def test_weights(student, rng):
-    """Weights of both models, saved on a GPU, are loaded, with the right questions; none without a
-    path.
-    """
-    for rope in (False, True):
-        rate = float(rng.uniform(1e-4, 1e-2))
-        given = call(student, rng, "finetune", True, rate, rope, saved_on="cuda:0")
-        if given.answer.value is None:
-            continue  # the RoPE model cannot be created; question 1h deducts for that
-        require_same_model(student, given.answer, "finetune")
-        kind = "RoPE" if rope else "vanilla"
-        require_pretrained(
-            given, f"Pretrained weights of the {kind} model are not in the model that is trained."
-        )
-        require_questions(given)
-        require_fields(student, given.answer, {"max_epochs": 10, "learning_rate": rate}, {})
-    without = call(student, rng, "finetune")
-    require_unchanged(without, "finetune", ", though no reading_params_path was given")
+def test_weights(student, calls):
+    """As the basic check; the weights go with the right questions and the learning rate."""
+    *loaded, fresh = calls
+    require_prepared(ARGUMENTS, student, loaded)
+    require_prepared(WEIGHTS, student, [fresh])
 
 
 @check("1f-1-hidden")

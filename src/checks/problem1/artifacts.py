@@ -6,7 +6,6 @@ untrained.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from jobs.presets import PRESETS
 from jobs.targets import JOBS, WRITTEN_BY
 from jobs.weights import why_no_state, why_other, why_unreadable
 
+SIZES = ("block_size", "n_layer", "n_head", "n_embd")
 # A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
 # Share of the loss of random guessing, on questions that finetuning has seen. Of the preset laptop:
@@ -45,21 +45,6 @@ def require_result(folder: Path, name: str) -> Path:
     return path
 
 
-def read_predictions(path: Path) -> list[str]:
-    """Return the lines of a predictions file.
-
-    Raises:
-        WrongAnswer: it is not UTF-8, or another file than its name says.
-    """
-    raw = path.read_bytes()
-    if why := why_not_utf8(path.name, raw):
-        raise WrongAnswer(why)
-    if why := why_other(raw):
-        raise WrongAnswer(f"{path.name}: {why}")
-    text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
-    return [line.strip() for line in text.removesuffix("\n").split("\n")]
-
-
 def judge_predictions(student, rng, context: Context, target: str, threshold: bool) -> None:
     """Judge the predictions that a target of ./run.sh wrote, and the weights that it read.
 
@@ -76,7 +61,13 @@ def judge_predictions(student, rng, context: Context, target: str, threshold: bo
     predictions, weights = (
         require_result(context.artifacts, name) for name in (job.writes, job.reads)
     )
-    claims = read_predictions(predictions)
+    raw = predictions.read_bytes()
+    if why := why_not_utf8(predictions.name, raw):
+        raise WrongAnswer(why)
+    if why := why_other(raw):
+        raise WrongAnswer(f"{predictions.name}: {why}")
+    text = raw.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
+    claims = [line.strip() for line in text.removesuffix("\n").split("\n")]
     preset = context.preset_of(len(claims), job.split)
     expected = {
         name: len(context.pairs(PRESETS[name], job.split))
@@ -99,22 +90,26 @@ def judge_predictions(student, rng, context: Context, target: str, threshold: bo
     _require_accuracy(len(right), len(pairs), needed, "")
     _require_no_twin(predictions, job)
 
+    code, advice = "your code", ""
+    if context.answer_alone:
+        code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
     if (weights.name, job.split) not in context.replies:  # the other checks of this split need it
-        context.replies[weights.name, job.split] = _ask(student, rng, context, job, preset, weights)
-    reply = context.replies[weights.name, job.split]
-    differ = [i for i, place in enumerate(reply.places) if place != claims[i]]
+        asked = _ask(student, rng, context, job, preset, weights, code)
+        context.replies[weights.name, job.split] = asked
+    places, losses = context.replies[weights.name, job.split]
+    differ = [i for i, place in enumerate(places) if place != claims[i]]
     if len(differ) > max(1, UNREPRODUCED * len(claims)):
         i = differ[0]
         raise WrongAnswer(
             f"{len(differ)} of {len(claims)} predictions differ from what {weights.name} answers "
-            f"with {reply.code}. The first is in line {i + 1} of {predictions.name}: "
-            f"{claims[i][:60]!r}; the weights answer {reply.places[i][:60]!r}. Run {job.target} "
-            f"again after any change.{reply.advice}"
+            f"with {code}. The first is in line {i + 1} of {predictions.name}: "
+            f"{claims[i][:60]!r}; the weights answer {places[i][:60]!r}. Run {job.target} "
+            f"again after any change.{advice}"
         )
     reproduced = len(right.difference(differ))
     student.note(f"accuracy {name}", reproduced / len(pairs))
     _require_accuracy(reproduced, len(pairs), needed, " and are what the weights answer")
-    _require_trained(reply, job, weights)
+    _require_trained(losses, job, weights)
 
 
 def _require_accuracy(right, total, needed, which):
@@ -143,28 +138,10 @@ def _require_no_twin(predictions, job):
             )
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What weights answer.
-
-    code: whose code computed it. advice: what to look at where the predictions differ. places: one
-    for each question. asked, read and filled_in: the mean losses, in nats a character, on answers
-    to finetuning's questions, on documents, and on words cut out of documents. guessing and
-    counting: the losses that random guessing and the characters' frequencies give.
-    """
-
-    code: str
-    advice: str
-    places: list[str]
-    asked: float
-    read: float
-    filled_in: float
-    guessing: float
-    counting: float
-
-
-def _ask(student, rng, context, job, preset, weights):
-    """Have the weights answer the questions of a split.
+def _ask(student, rng, context, job, preset, weights, code):
+    """Have the weights answer the questions of a split. Returns the places, and losses in nats a
+    character: "asked" on answers to finetuning's questions, "read" on documents, "filled_in" on
+    words cut out of documents; those of "guessing" at random, and of "counting" characters.
 
     Raises:
         WrongAnswer: they are no weights of such a model.
@@ -178,49 +155,41 @@ def _ask(student, rng, context, job, preset, weights):
         context.answer_alone or answer_with_code,
         weights=str(weights.resolve()),
         variant=job.variant,
-        sizes={
-            "block_size": preset.block_size,
-            "n_layer": preset.n_layer,
-            "n_head": preset.n_head,
-            "n_embd": preset.n_embd,
-        },
+        sizes={name: getattr(preset, name) for name in SIZES},
         symbols=symbols,
         questions=questions,
         texts=[list(text) for kept in texts.values() for text in kept],
     )
-    code, advice = "your code", ""
-    if context.answer_alone:
-        code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
     _require_fitting(answer, job, preset, weights, code)
     places = [place.strip() for place in answer["places"].texts()]
-    losses = [loss.number() for loss in answer["losses"].items(sum(map(len, texts.values())))]
+    nats = iter(loss.number() for loss in answer["losses"].items(sum(map(len, texts.values()))))
     if len(places) != len(questions):
         raise WrongAnswer(f"{len(questions)} questions gave {len(places)} answers.")
-    parts = np.split(losses, np.cumsum([len(kept) for kept in texts.values()])[:-1])
-    means = {kind: part.mean() if part.size else 0.0 for kind, part in zip(texts, parts)}
+    losses = {
+        kind: float(np.mean([next(nats) for _ in kept])) if kept else 0.0
+        for kind, kept in texts.items()
+    }
     counts = np.array(list(Counter(corpus.replace("\n", "")).values()))
-    counting = -float(counts @ np.log(counts / counts.sum()) / counts.sum())
-    return Reply(
-        code, advice, places, **means, guessing=float(np.log(len(symbols))), counting=counting
-    )
+    shares = counts / counts.sum()
+    losses |= {"guessing": np.log(len(symbols)), "counting": -(shares @ np.log(shares))}
+    return places, losses
 
 
-def _require_trained(reply, job, weights):
+def _require_trained(losses, job, weights):
     """Refuse weights that cannot be from the trainings that come before."""
-    if not reply.asked < FINETUNED * reply.guessing:
+    if not losses["asked"] < FINETUNED * losses["guessing"]:
         raise WrongAnswer(
             f"The weights in {weights.name} seem untrained: on questions of "
-            f"birth_places_train.tsv, their loss is {reply.asked:.2f} nats a character; guessing "
-            f"has {reply.guessing:.2f}. {_again(job)}"
+            f"birth_places_train.tsv, their loss is {losses['asked']:.2f} nats a character; "
+            f"guessing has {losses['guessing']:.2f}. {_again(job)}"
         )
     # Whose loss counted only a part of each example knows that part.
-    known = min(reply.read, reply.filled_in)
-    if job.pretrained and not known < PRETRAINED * reply.counting:
+    known, most = min(losses["read"], losses["filled_in"]), PRETRAINED * losses["counting"]
+    if job.pretrained and not known < most:
         raise WrongAnswer(
             f"The weights in {weights.name} do not seem pretrained: on documents of wiki.txt, their"
-            f" loss is {known:.2f} nats a character; it should be below "
-            f"{PRETRAINED * reply.counting:.2f}, since the characters' frequencies alone give "
-            f"{reply.counting:.2f}. {_again(job)}"
+            f" loss is {known:.2f} nats a character; it should be below {most:.2f}, since the "
+            f"characters' frequencies alone give {losses['counting']:.2f}. {_again(job)}"
         )
 
 

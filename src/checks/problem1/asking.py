@@ -77,11 +77,8 @@ def answer_with_code(weights, variant, sizes, symbols, questions, texts):
     from submission.model import GPTConfig
 
     def make():
-        functions = {
-            "vanilla": helper.initialize_vanilla_model,
-            "rope": helper.initialize_rope_model,
-        }
-        return functions[variant](GPTConfig(len(symbols), **sizes))
+        initialize = getattr(helper, f"initialize_{variant}_model")
+        return initialize(GPTConfig(len(symbols), **sizes))
 
     return load_and_ask(make, (), weights, symbols, questions, texts)
 

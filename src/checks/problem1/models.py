@@ -91,6 +91,8 @@ def run_model(initialize, config, tokens, targets, seed, ends=None):
 class Parameters:
     """The reference's names and shapes, in any order."""
 
+    of: str = "parameters of {call}"
+
     def require(self, call: str, got, right) -> None:
         """Compare two values of a reply.
 
@@ -104,7 +106,8 @@ class Parameters:
         }
         if any(faults.values()):
             texts = [f"{', '.join(names[:4])}, {what}" for what, names in faults.items() if names]
-            raise WrongAnswer(f"The parameters of {call} are wrong: {'; '.join(texts)}.")
+            what = self.of.format(call=call)
+            raise WrongAnswer(f"The {what} are wrong: {'; '.join(texts)}.")
 
 
 MODEL = Asked(

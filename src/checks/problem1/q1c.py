@@ -1,7 +1,7 @@
 """Question 1c, basic: span corruption, judged by what is drawn.
 
 Most checks read only x, so that a mistake fails only its own check and the comprehensive one: the
-epoch, or all distributions (hidden).
+epoch, or all distributions (hidden). Several checks look at the same draws.
 """
 
 import numpy as np
@@ -11,11 +11,14 @@ from checks.problem1.q1c_corruption import (
     draw,
     draw_epoch,
     draw_examples,
+    long_corpus,
     read_examples,
     require_arranged,
     require_attempt,
     require_rows,
     require_shift,
+    share_examples,
+    shared,
 )
 from checks.problem1.q1c_randomness import (
     require_ends,
@@ -29,22 +32,20 @@ from checks.problem1.q1c_randomness import (
 from checks.problem1.random_texts import MASK, PAD, random_corpus, vocabulary
 
 
-def mixed_corpus(rng, block_size: int, documents: int) -> str:
-    """Make documents of various lengths, from 6 characters to twice the block."""
-    return random_corpus(rng, rng.integers(6, 2 * block_size, size=documents))
+def mixed_corpus(rng, block_size: int) -> str:
+    """Make 20 documents of 6 characters to twice the block."""
+    return random_corpus(rng, rng.integers(6, 2 * block_size, size=20))
 
 
-def long_corpus(rng, block_size: int, documents: int) -> str:
-    """Make documents longer than the block. They have no spaces, so that only 1c-11 sees whether
-    spaces are stripped.
-    """
-    lengths = rng.integers(block_size + 1, 2 * block_size, size=documents)
-    return random_corpus(rng, lengths).replace(" ", "-")
+def share_mixed(student, rng, context):
+    """Draw a mixed corpus 15 times, for 1c-0 to 1c-2. Returns the answer, text and block size."""
 
+    def drawn():
+        block_size = int(rng.integers(33, 60))
+        text = mixed_corpus(rng, block_size)
+        return student.run(draw, text=text, block_size=block_size, times=15), text, block_size
 
-def draw_spans(student, text: str, block_size: int, times: int) -> np.recarray:
-    """Draw every document `times` times; see `take_apart`."""
-    return take_apart(draw_examples(student, text, block_size, times))
+    return shared(student, context, "mixed", drawn)
 
 
 def require_short(student, rng, block_size: int) -> None:
@@ -62,7 +63,8 @@ def require_short(student, rng, block_size: int) -> None:
         WrongAnswer: a rule is violated.
     """
     lines = random_corpus(rng, range(1, 7)).split("\n")
-    lines += ["", f"{lines[2]}   ", f"  {lines[3]}", *long_corpus(rng, block_size, 16).split("\n")]
+    long = "\n".join(long_corpus(rng, block_size) for _ in range(4))
+    lines += ["", f"{lines[2]}   ", f"  {lines[3]}", *long.split("\n")]
     examples = draw_examples(student, "\n".join(rng.permutation(lines)), block_size, 120)
     require_rows(examples, block_size)
     spans, documents = take_apart(examples), examples.documents
@@ -100,7 +102,7 @@ def require_short(student, rng, block_size: int) -> None:
             "length, in short texts, too."
         )
 
-    spans = draw_spans(student, random_corpus(rng, [20]), 128, 600)
+    spans = take_apart(draw_examples(student, random_corpus(rng, [20]), 128, 600))
     empty = (spans.masked == 0).mean()
     if empty > 0.32:
         raise WrongAnswer(
@@ -116,7 +118,7 @@ def require_epoch(student, rng, block_size: int) -> None:
     Raises:
         WrongAnswer: the vocabulary differs, or a worker's example is wrong.
     """
-    text = f"{mixed_corpus(rng, block_size, 18)}\ntwo  blanks"
+    text = f"{mixed_corpus(rng, block_size)}\ntwo  blanks"
     answer = student.run(draw_epoch, text=text, block_size=block_size, workers=2)
     symbols = vocabulary(text)
     if answer["itos"].value != symbols:
@@ -135,11 +137,9 @@ def require_epoch(student, rng, block_size: int) -> None:
 
 
 @check("1c-0-basic")
-def test_shape(student, rng):
+def test_shape(student, rng, context):
     """dataset[i] is a pair of int64 tensors of length block_size (in other editions: one less)."""
-    block_size = int(rng.integers(33, 60))
-    text = mixed_corpus(rng, block_size, 12)
-    answer = student.run(draw, text=text, block_size=block_size, times=20)
+    answer, text, block_size = share_mixed(student, rng, context)
     kinds = answer["kinds"].items()
     for example in kinds:
         x, y = example.named("dataset[i]").present().items(2)
@@ -162,12 +162,9 @@ def test_shape(student, rng):
 
 
 @check("1c-1-basic")
-def test_rearrangement(student, rng):
+def test_rearrangement(student, rng, context):
     """prefix + masked content + suffix is the document's beginning, and PADs fill the end."""
-    block_size = int(rng.integers(33, 60))
-    text = mixed_corpus(rng, block_size, 20)
-    answer = student.run(draw, text=text, block_size=block_size, times=15)
-    examples = require_arranged(answer, text, block_size)
+    examples = require_arranged(*share_mixed(student, rng, context))
     if ((examples.x == 1).sum(axis=1) == 2).all():
         student.hint(
             "No third MASK ends the masked content: accepted, but the handout asks for one. It "
@@ -176,26 +173,26 @@ def test_rearrangement(student, rng):
 
 
 @check("1c-2-basic")
-def test_shift(student, rng):
+def test_shift(student, rng, context):
     """y[i] is x[i + 1], and y's last token continues x."""
-    block_size = int(rng.integers(33, 60))
-    examples = draw_examples(student, mixed_corpus(rng, block_size, 12), block_size, 20)
+    answer, text, _ = share_mixed(student, rng, context)
+    examples = read_examples(answer, text)
     require_shift(examples)
     require_attempt(examples)
 
 
 @check("1c-3-basic")
-def test_masked_length(student, rng):
+def test_masked_length(student, rng, context):
     """The masked length is a quarter of the truncated length on average, random for each length,
     and new on every call.
     """
-    text = long_corpus(rng, 128, 4)
-    examples, again = (draw_examples(student, text, 128, times) for times in (750, 3))
+    examples = share_examples(student, rng, context, "long", 128, 128)
     if (examples.x.reshape(-1, 4, examples.x.shape[1]) == examples.x[:4]).all():
         raise WrongAnswer(
             "dataset[i] gives the same example on every call. Draw a new one each time, and set no "
             "seed in __getitem__."
         )
+    again = draw_examples(student, "\n".join(examples.documents), 128, 3)
     if np.array_equal(examples.x[:12], again.x):
         raise WrongAnswer(
             "Two runs of the program draw the same examples. Likely cause: a random generator of "
@@ -210,21 +207,20 @@ def test_truncated_length(student, rng):
     """Documents longer than the block are truncated to all lengths from 4 to three quarters of
     it: 19.5, to be rounded down.
     """
-    require_truncated(student, draw_spans(student, long_corpus(rng, 26, 4), 26, 950).length, 26)
+    examples = draw_examples(student, long_corpus(rng, 26), 26, 950)
+    require_truncated(student, take_apart(examples).length, 26)
 
 
 @check("1c-9-basic")
-def test_start(student, rng):
+def test_start(student, rng, context):
     """Where the span starts is random."""
-    block_size = int(rng.integers(56, 65))
-    require_start(draw_spans(student, long_corpus(rng, block_size, 4), block_size, 1000))
+    require_start(take_apart(share_examples(student, rng, context, "long", 128, 128)))
 
 
 @check("1c-10-basic")
-def test_ends(student, rng):
+def test_ends(student, rng, context):
     """Prefix and suffix may be empty."""
-    block_size = int(rng.integers(36, 41))
-    require_ends(student, draw_spans(student, long_corpus(rng, block_size, 4), block_size, 625))
+    require_ends(student, take_apart(share_examples(student, rng, context, "long", 128, 128)))
 
 
 @check("1c-11-basic")
