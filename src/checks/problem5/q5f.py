@@ -84,8 +84,8 @@ def test_right_encoders(student, rng):
     logits, others = read_logits(answer, rows)
     if loss >= LOSS:
         causes = {
-            1.9: "nothing is learned. Look at the targets, at the optimizer, at whether gradients "
-            "reach all parts, and at whether each step has a new batch.",
+            1.9: "nothing is learned. Are logits and targets flattened, (N, 16) and (N)? Does each "
+            "step have a new batch, do gradients reach all parts, and is the rate right?",
             # without positions, a model can learn only which symbols a row has
             1.3: "that is a guess among the row's own symbols, so positions do not arrive. See 5e.",
             LOSS: "the training is too slow, or its learning rate too high, above all at the end.",
