@@ -129,7 +129,7 @@ WEIGHTS_AND_DROPOUT = [
          (init(qkv="nn.Linear(n_embd, 3 * n_embd, bias=False)"),), (OUTPUT, REST, MADE)),
     slip("init-extra-parameter", "The scale is a parameter of its own.",
          (init(more="self.scale = nn.Parameter(torch.tensor((n_embd // n_head) ** -0.5))"),
-          heads(scale="(1 / self.scale)")[0]), (REST, MADE, LAYER)),
+          heads(scale="(1 / self.scale)")[0]), (REST, MADE)),
     slip("heads-half-precision", "The product of weights and values is computed in half precision.",
          heads(attended="(self.dropout(weights).bfloat16() @ v.bfloat16()).to(x.dtype)"),
          (OUTPUT, SIZES, SMALL)),

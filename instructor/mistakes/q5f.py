@@ -89,6 +89,9 @@ MISTAKES = [
          "Logits and targets are not flattened, so that places are taken for classes.",
          copy(lost="F.cross_entropy(model(x), y)", loss="F.cross_entropy(logits, y).item()"),
          (COPY, KNOWN)),
+    slip("copy-trained-not-flattened",
+         "In the training alone, logits and targets are not flattened.",
+         copy(lost="F.cross_entropy(model(x), y)"), (COPY,)),
     slip("copy-invents-numbers",
          "For its own encoder, the numbers are made up, and nothing is trained.",
          (Edit("encoder.py", "    loss = gap = None\n", """\

@@ -50,7 +50,7 @@ def test_matrices_within_the_tolerance_are_right():
             assert judge(name, matrix + off, given, rounded, seed) == ""
 
 
-def test_a_wrong_entry_is_located():
+def test_the_row_of_a_wrong_entry_is_located():
     rng = np.random.default_rng(0)
     for seed in range(200):
         given, right = solved(seed)
@@ -60,7 +60,6 @@ def test_a_wrong_entry_is_located():
             wrong[place] += rng.choice([-1, 1]) * rng.uniform(0.02, 1)
             message = judge(name, wrong, given, right["weights"], seed)
             assert message.startswith(f"{name}[{place[0]}]")
-            assert name == "weights" or f"{name}[{place[0]}][{place[1]}] is off" in message
 
 
 S, Z, A, V = "scores", "scaled_scores", "weights", "V"
@@ -68,21 +67,13 @@ CAUSES = {
     "already scaled": (S, lambda m: m[Z]),
     "the scores themselves": (Z, lambda m: m[S]),
     "divided by d_k": (Z, lambda m: m[S] / 4),
-    "multiplied by sqrt": (Z, lambda m: m[S] * 2),
     "root of the number of keys": (Z, lambda m: m[S] / math.sqrt(3)),
-    "columns of V": (Z, lambda m: m[S] / math.sqrt(2)),
     "scores are not scaled. Divide": (A, lambda m: softmax(m[S])),
     "the scores are divided by d_k": (A, lambda m: softmax(m[S] / 4)),
     "the softmax is over columns": (A, lambda m: softmax(m[Z], 0)),
-    "not scaled, and the softmax": (A, lambda m: softmax(m[S], 0)),
-    "all entries at once": (A, lambda m: softmax(m[Z], None)),
-    "not divided by their sum": (A, lambda m: np.exp(m[Z])),
-    "powers of 2": (A, lambda m: softmax(m[Z] * math.log(2))),
-    "the exponential has the wrong sign": (A, lambda m: softmax(-m[Z])),
+    "not divided by the sum of their row": (A, lambda m: np.exp(m[Z])),
     "multiplied by the scaled scores": ("output", lambda m: m[Z] @ m[V]),
     "multiplied by the scores": ("output", lambda m: m[S] @ m[V]),
-    "the columns are swapped": ("output", lambda m: m["output"][:, ::-1]),
-    "the rows are swapped": ("output", lambda m: m["output"][::-1]),
 }
 
 
@@ -125,11 +116,11 @@ class Student:
 
 
 NONSENSE = {
-    "scores should be a list of 2 rows with 3 numbers each; it is": 7,
-    "scores[0] is -4.0, not a row": [-4.0, -2.0, 0.0, -2.0, -3.0, 2.0],
-    "it has 3 rows, of lengths 2, 2, 2. Rows and columns are swapped.": [[1.0] * 2] * 3,
-    "it has 2 rows, of lengths 3, 2": [[1.0] * 3, [1.0] * 2],
-    "No quotation marks, and no fractions": [["-4"] * 3] * 2,
+    "scores should be a list of 2 rows with 3 numbers each; it is 7.": 7,
+    "it is [-4.0, -2.0, 0.0, -2.0]": [-4.0, -2.0, 0.0, -2.0],
+    "it is [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]. Rows and columns are swapped.": [[1.0] * 2] * 3,
+    "it is [[1.0, 1.0, 1.0], [1.0, 1.0]]": [[1.0] * 3, [1.0] * 2],
+    "no quotation marks, no fractions": [["-4"] * 3] * 2,
     "scores[0][0] should be a finite number": [[math.nan] * 3] * 2,
     "scores[1][2] should be a finite number": [[1, 1, 1], [1, 1, [1]]],
     "scores still contains a null": [[1, 1, 1], [1, 1, None]],
@@ -142,5 +133,5 @@ def test_what_is_no_matrix_is_described(message):
     given = json.loads(course.read_text(encoding="utf-8"))
     student = Student({**given, "scores": NONSENSE[message], "output": [[1.0] * 2] * 2})
     with pytest.raises(WrongAnswer) as caught:
-        q5a.grade_matrices(student, course, lambda *matrix: None, hints=False)
+        q5a.grade_matrices(student, course, lambda *matrix: "")
     assert message in caught.value.message and caught.value.fraction == 1 / 4

@@ -31,4 +31,4 @@ def test_exact(student, context):
                 f"{matrix[row, column]:.6g}, expected {right[name][row, column]:.6g}."
             )
 
-    grade_matrices(student, context.path("hand_attention.json"), judge, hints=False)
+    grade_matrices(student, context.path("hand_attention.json"), judge)

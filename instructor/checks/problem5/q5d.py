@@ -3,7 +3,8 @@
 import numpy as np
 
 from autograder import check
-from checks.problem5.q5d import DROPS, HEADS, MADE, require_attention
+from checks.problem5 import q5d
+from checks.problem5.q5d import DROPS, HEADS, MADE
 from instructor.checks.drawing import draws
 
 ALL_PADDING, LOW = ", where rows are only padding", ", with scores near -200,000"
@@ -12,7 +13,7 @@ ALL_PADDING, LOW = ", where rows are only padding", ", with scores near -200,000
 @check("5d-4-hidden", "5d-5-hidden", "5d-6-hidden")
 def test_attention(student, calls):
     """As the basic checks, with other sizes."""
-    require_attention(student, calls)
+    q5d.test_attention(student, calls)
 
 
 def inputs(rng, B, T, n_head, head_dim, dtype="float32", **more) -> dict:

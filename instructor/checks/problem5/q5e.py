@@ -3,7 +3,8 @@
 import numpy as np
 
 from autograder import check
-from checks.problem5.q5e import ENCODER, LARGE, LAYER, LAYER_DROPS, NORM, TABLE, require_encoder
+from checks.problem5 import q5e
+from checks.problem5.q5e import ENCODER, LARGE, LAYER, LAYER_DROPS, NORM, TABLE
 from instructor.checks.drawing import draws
 from instructor.checks.problem5.q5d import draw_padding
 
@@ -13,7 +14,7 @@ GELU_OF_1 = 0.8413447460685429
 @check("5e-4-hidden", "5e-5-hidden", "5e-6-hidden", "5e-11-hidden")
 def test_encoder(student, calls):
     """As the basic checks, with other sizes."""
-    require_encoder(student, calls)
+    q5e.test_encoder(student, calls)
 
 
 def draw_seed(rng) -> int:
@@ -28,17 +29,15 @@ def draw_rate(rng) -> float:
 
 @draws(TABLE, "5e-0-basic")
 def tables(rng):
-    """Tables of several sizes; some rows of a long one; an odd number of features.
+    """Tables of several sizes; a long one; an odd number of features.
 
     In the long one, angles are small, or whole numbers, so that float32 has enough digits for them.
     """
     sizes = [(int(rng.integers(5, 8)), 2 * int(rng.integers(3, 20))), (1, 4), (3, 2)]
     sizes.append((int(rng.integers(20, 30)), 2 * int(rng.integers(6, 12))))
-    calls = [{"max_len": n, "n_embd": width, "rows": list(range(n))} for n, width in sizes]
-    longest = int(rng.integers(1100, 2000))
-    rows = sorted({longest - 1, 128, *rng.integers(longest, size=8).tolist()})
-    calls.append({"max_len": longest, "n_embd": 4, "rows": rows})
-    return [*calls, {"max_len": 5, "n_embd": 2 * int(rng.integers(3, 7)) + 1, "rows": [0]}]
+    sizes.append((int(rng.integers(1100, 2000)), 4))
+    sizes.append((5, 2 * int(rng.integers(3, 7)) + 1))
+    return [{"max_len": max_len, "n_embd": n_embd} for max_len, n_embd in sizes]
 
 
 def norm(rng, x, eps=None, dtype="float32", upstream=None) -> dict:
@@ -74,7 +73,7 @@ def flat_norms(rng):
     upstream = rng.standard_normal(shape)
     return [
         norm(rng, rng.standard_normal(shape)),
-        norm(rng, flat, dtype="float64", upstream=upstream),
+        (norm(rng, flat, dtype="float64", upstream=upstream), ", where entries are equal"),
     ]
 
 
@@ -118,11 +117,9 @@ def post_norm_layers(rng, large):
     return pre_norm_layers(rng, False, (3, 7, 3, 4, 11) if large else (2, 5, 3, 2, 7))
 
 
-def dropping(rng, pre_norm, **values) -> dict:
+def dropping(rng, pre_norm, values: dict[str, float]) -> dict:
     """A layer in training mode with 2,400 features; its weights are 0 but for some."""
-    values = {"weight": 0.0, "bias": 0.0, "norm1.weight": 1.0, "norm2.weight": 1.0} | {
-        name.replace("_", "."): value for name, value in values.items()
-    }
+    values = {"weight": 0.0, "bias": 0.0, "norm1.weight": 1.0, "norm2.weight": 1.0} | values
     more = {"dropout": draw_rate(rng), "train": True, "repeat": 80, "values": values}
     call = layer(rng, 1, 5, 3, 2, 5, pre_norm=pre_norm, **more)
     if not pre_norm:
@@ -133,16 +130,16 @@ def dropping(rng, pre_norm, **values) -> dict:
 @draws(LAYER_DROPS, "5e-2-basic")
 def dropping_pre_norm(rng):
     """The attention returns 1 and the feed-forward part 2 for any x."""
-    down = 2 / 5 / GELU_OF_1
-    return [dropping(rng, True, attn_proj_bias=1.0, up_bias=1.0, down_weight=down)]
+    values = {"attn.proj.bias": 1.0, "up.bias": 1.0, "down.weight": 2 / 5 / GELU_OF_1}
+    return [dropping(rng, True, values)]
 
 
 @draws(LAYER_DROPS, "5e-7-basic", "5e-4-hidden")
 def dropping_post_norm(rng):
     """One part returns 1, and everything else is 0."""
     return [
-        (dropping(rng, False, attn_proj_bias=1.0), ", whose attention returns 1 everywhere"),
-        (dropping(rng, False, down_bias=1.0), ", whose feed-forward part returns 1 everywhere"),
+        (dropping(rng, False, {"attn.proj.bias": 1.0}), ", whose attention returns 1 everywhere"),
+        (dropping(rng, False, {"down.bias": 1.0}), ", whose feed-forward part returns 1"),
     ]
 
 

@@ -77,7 +77,7 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
             model.load_state_dict(state)
             model.eval()
             with torch.no_grad():
-                return [model(part) for part in torch.from_numpy(tokens).split(batch)]
+                return torch.cat([model(part) for part in torch.from_numpy(tokens).split(batch)])
 
         try:
             plain = answer(state, tokens)
@@ -89,10 +89,8 @@ def classify(path, vocab_size, tokens, renumbered, order, batch):
         moved = dict(state)
         moved["tok_emb.weight"] = torch.empty_like(state["tok_emb.weight"])
         moved["tok_emb.weight"][renumbered] = state["tok_emb.weight"]
-        moved["head.weight"], moved["head.bias"] = (
-            state["head.weight"][order],
-            state["head.bias"][order],
-        )
+        for name in ("head.weight", "head.bias"):
+            moved[name] = state[name][order]
         return {"plain": plain, "moved": answer(moved, renumbered.numpy()[tokens])}
 
 
@@ -127,7 +125,10 @@ def test_weights(student, rng, context):
             f"{MAX_LEN} positions and {N_CLASSES} classes: {answer['mismatch'].text()}\n"
             "./run.sh encoder_report creates it again."
         )
-    plain, moved = (_logits(answer[name], len(tokens)) for name in ("plain", "moved"))
+    plain, moved = (
+        answer[name].named("the Encoder's logits").array("float32", (len(tokens), N_CLASSES))
+        for name in ("plain", "moved")
+    )
     right = plain.argmax(axis=1) == truth
     on_kept, on_others = right[: len(kept)].mean(), right[len(kept) :].mean()
     student.note("needed encoder", NEEDED)
@@ -153,12 +154,3 @@ def test_weights(student, rng, context):
             "With the rows of tok_emb and head in another order, and tokens numbered accordingly, "
             "your Encoder's answers change. They do not come from the weights."
         )
-
-
-def _logits(answer, count):
-    sizes = [min(BATCH, count - start) for start in range(0, count, BATCH)]
-    parts = [
-        part.named("the Encoder's logits").array("float32", (size, N_CLASSES)).astype(float)
-        for part, size in zip(answer.items(len(sizes)), sizes)
-    ]
-    return np.concatenate(parts)

@@ -12,22 +12,17 @@ def attend(Q, K, V, mask):
     """Run attention: its output, NumPy's warnings, and which inputs it changed. torch is disabled
     meanwhile.
     """
-    import warnings
-
     import numpy as np
 
     from submission.problem5.numpy_attention import attention
 
     given = {"Q": Q, "K": K, "V": V} | ({} if mask is None else {"mask": mask})
     before = {name: value.copy() for name, value in given.items()}
-    with warnings.catch_warnings(record=True) as caught, numpy_alone():
-        warnings.simplefilter("always")
+    with numpy_alone() as warned:
         output = attention(**given)
-    # Apple's BLAS sets floating-point flags for no reason, and NumPy warns about them.
-    texts = [str(one.message) for one in caught if issubclass(one.category, RuntimeWarning)]
     return {
         "output": output,
-        "warnings": [text for text in texts if "in matmul" not in text][:3],
+        "warnings": warned,
         "changed": [name for name in given if not np.array_equal(given[name], before[name])],
     }
 

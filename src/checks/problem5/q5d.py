@@ -65,56 +65,42 @@ def attend(n_embd, n_head, x, padding, pair, dropout, train, repeat, seed, scale
         from submission.problem5.encoder import MultiHeadAttention
 
         layer = MultiHeadAttention(n_embd, n_head, *([] if dropout is None else [dropout]))
-        given = [torch.from_numpy(x).repeat(repeat, 1, 1)]
-        layer.to(given[0].dtype).train(train)
+        given = {"x": torch.from_numpy(x).repeat(repeat, 1, 1)}
+        layer.to(given["x"].dtype).train(train)
         fill(layer, seed, scale, values)
-        if padding is not None or pair:
-            given.append(None if padding is None else torch.from_numpy(padding))
-        copies = [None if value is None else value.clone() for value in given]
-        given[0].requires_grad_(upstream is not None)
-        more = [True] if pair else []
-        layer(*(None if value is None else value.flip(0) for value in copies), *more)
+        if padding is not None:
+            given["key_padding_mask"] = torch.from_numpy(padding)
+        copies = {name: value.clone() for name, value in given.items()}
+        given["x"].requires_grad_(upstream is not None)
+        more = {"return_weights": True} if pair else {}
+        layer(**{name: value.flip(0) for name, value in copies.items()}, **more)
         torch.default_generator.manual_seed(seed)
-        output = layer(*given, *more)
-        changed = [
-            name
-            for name, value, copy in zip(("x", "key_padding_mask"), given, copies)
-            if value is not None and not torch.equal(value, copy)
-        ]
+        output = layer(**given, **more)
         own = {
             name: parameter
             for name, parameter in layer.named_parameters()
             if name.startswith(("qkv.", "proj."))
         }
+        first = output[0] if isinstance(output, tuple) else output
         return {
             "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
             "output": output,
-            "changed": changed,
-            **differentiate(
-                output[0] if isinstance(output, tuple) else output, upstream, {"x": given[0], **own}
-            ),
+            "changed": [name for name in given if not torch.equal(given[name], copies[name])],
+            **differentiate(first, upstream, {"x": given["x"], **own}),
         }
 
 
-def written(inputs: dict) -> str:
-    """A call of MultiHeadAttention as a student would write it."""
-    x, padding, rate = inputs["x"], inputs["padding"], inputs["dropout"]
-    shape = (len(x) * inputs["repeat"], *x.shape[1:])
-    mask = "" if padding is None else f", key_padding_mask {padding.shape}"
-    return (
-        f"MultiHeadAttention({inputs['n_embd']}, {inputs['n_head']}"
-        f"{'' if rate is None else f', {rate}'}){'.eval()' if rate and not inputs['train'] else ''}"
-        f"(x {shape} {x.dtype}{mask}{', return_weights=True' if inputs['pair'] else ''})"
-    )
-
-
+CALL = (
+    "MultiHeadAttention({n_embd}, {n_head}, {dropout}).train({train})({x}, {padding}, "
+    "return_weights={pair})"
+)
 UNREACHED = Same(
     "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
     "torch.no_grad(), and use every part."
 )
 HEADS = Asked(
     attend,
-    written,
+    CALL,
     {
         "parameters": Same("MultiHeadAttention should have {right}; it has {got}."),
         "output": Close(tolerance=TOLERANCE),
@@ -148,7 +134,7 @@ class Dropped:
         Raises:
             WrongAnswer: something else is dropped, or not independently.
         """
-        call += ", in training mode"
+        call += f", with x repeated {len(right['output'][0].data)} times"
         got = got["output"] if isinstance(got, dict) and "output" in got else got
         Close(tolerance={"float32": np.inf}).require(call, got, right["output"])
         Close("The weights of {call}", TOLERANCE).require(call, got[1], right["output"][1])
@@ -156,8 +142,6 @@ class Dropped:
         B, n_head, T, _ = weights.shape
         used, again = (got[0].data - 1).reshape(B, T, n_head, 2, T).transpose(3, 0, 2, 1, 4)
         kept = np.abs(used) > weights / 2
-        if np.allclose(used, weights, atol=1e-5):
-            raise WrongAnswer(f"{call}, drops nothing.")
         whole = np.where(kept, weights / (1 - p), 0)
         if not (np.allclose(used, whole, atol=1e-5) and np.allclose(again, whole, atol=1e-5)):
             raise WrongAnswer(
@@ -179,7 +163,7 @@ class Dropped:
             )
 
 
-DROPS = Asked(drop, written, {"dropped": Dropped()})
+DROPS = Asked(drop, CALL, {"dropped": Dropped()})
 
 
 @probe(uses=(forbid_builtins,))
@@ -211,10 +195,5 @@ MADE = Asked(
 )
 def test_attention(student, calls):
     """Output, weights, gradients, dropout and the constructor, as far as the calls ask for them."""
-    require_attention(student, calls)
-
-
-def require_attention(student, calls) -> None:
-    """Judge the calls of each probe; also for the hidden checks."""
     for asked in (HEADS, DROPS, MADE):
         asked.require(student, calls)

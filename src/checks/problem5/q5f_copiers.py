@@ -1,19 +1,19 @@
-"""Copiers: models on which copy_task is tested. They look up their answers, so their losses and
+"""Copiers: models on which copy_task is tested. They have nothing to learn, so their losses and
 gaps are known, and they record how they are used.
 """
 
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from autograder import Answer, WrongAnswer, probe
+from autograder.inside.wire import Array
 from checks.problem5.forbidden_builtins import forbid_builtins
 
-STEPS = 30, 41  # copiers have nothing to learn: from the one, below the other
-SLOWLY = 0.99  # a slowly learning copier's loss shrinks by this factor in each training step
-AXES = (
-    "F.cross_entropy takes the second axis for the classes. There are 16 places and 16 classes, so "
-    "F.cross_entropy(model(x), y) runs, but treats places as classes. Flatten both: logits to (N, "
-    "16), targets to (N)."
-)
+LOSS, GAP = 0.01, 1e-4  # the handout's limits: a model below both passes
+ROWS = 512
+STEPS = 30, 41  # from the one, below the other
+LONG = 16**5  # the codes of rows with 6 or more symbols are larger
 
 
 @dataclass(frozen=True)
@@ -23,26 +23,25 @@ class Copier:
     Attributes:
         what: it is, for messages.
         loss: its cross-entropy at every BLANK.
-        training, unseen: the loss in training mode, and in evaluation mode for rows that it was not
-            trained on; None for the same.
+        training: that in training mode; None for the same.
         gap, where: 8 more columns of PAD add `gap` to one logit at the places `where`.
-        kind: "slow", each forward pass in training multiplies the loss, in both modes, by SLOWLY;
-            "uneven": the first BLANK of each row, and all in rows of up to 4 symbols, have a tenth
-            of the loss.
+        uneven: the first BLANK of each row, and all in rows of up to 4 symbols, have a tenth of the
+            loss.
     """
 
     what: str
     loss: float = 0.001
     training: float | None = None
-    unseen: float | None = None
     gap: float = 0.0
     where: str = ""
-    kind: str = ""
+    uneven: bool = False
 
 
 @probe
-def make_copier(config, log, what, loss, training, unseen, gap, where, kind, slowly):
-    """Create a model as in Copier, which records how it is used."""
+def make_copier(log, what, loss, training, gap, where, uneven):
+    """Create a model as in Copier, which adds to the lists of `log` how it is used: the codes of
+    rows seen in training and of those measured, the latter by the width of their batch.
+    """
     import math
 
     import torch
@@ -52,68 +51,42 @@ def make_copier(config, log, what, loss, training, unseen, gap, where, kind, slo
         # How far the right logit of 16 must be above the others.
         return math.log(15) - math.log(math.expm1(loss))
 
-    def touch(gradient):
-        """Record for which of the 16 places and 16 classes the training loss has a gradient."""
-        if gradient.shape[1:] == log["touched"].shape:
-            log["touched"] |= (gradient != 0).any(dim=0)
-
     class Copier(nn.Module):
         def __init__(self):
             super().__init__()
-            self.config = config
             self.unused = nn.Parameter(torch.rand(4))
-            self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
 
         def forward(self, idx, return_weights=False):
-            rows = (idx[:, :8] * 16 ** torch.arange(8)).sum(dim=1)
-            now = loss * slowly ** log["forward"] if kind == "slow" else loss
+            codes = (idx[:, :8] * 16 ** torch.arange(8)).sum(dim=1)
             if self.training:
-                self.seen = torch.cat((self.seen, rows))
-                log["forward"] += 1
-                log["wide"] = log["wide"] or idx.size(1) == 24
-                log["long"] += rows[idx[:, 5] > 0].tolist()
-                log["first"] = log["first"] or rows[:64].tolist()
-                height = torch.full((len(idx),), spread(now if training is None else training))
+                log["trained"].append(codes)
             else:
-                log["measured"] += [idx.size(1)] * len(idx)
-                log["last"] = (log["last"] + rows[: 64 * (idx.size(1) == 16)].tolist())[-64:]
-                log["gradients"] = log["gradients"] or torch.is_grad_enabled()
-                height = torch.full((len(idx),), spread(now))
-                if unseen is not None:
-                    height[~torch.isin(rows, self.seen)] = spread(unseen)
-            copied = torch.cat((torch.zeros_like(idx[:, :8]), idx[:, :-8]), dim=1)
-            height = height[:, None].repeat(1, idx.size(1))
-            if kind == "uneven":
+                log["measured" if idx.size(1) == 16 else "padded"].append(codes)
+                log["gradients"].append(torch.is_grad_enabled())
+            now = training if self.training and training is not None else loss
+            height = torch.full(idx.shape, spread(now))
+            if uneven:
                 height[idx[:, 4] == 0] = spread(loss / 10)
                 height[:, 8] = spread(loss / 10)
-            logits = nn.functional.one_hot(copied, 16) * height[:, :, None]
+            copied = torch.cat((torch.zeros_like(idx[:, :8]), idx[:, :-8]), dim=1)
             places = {
                 "": idx < 0,
                 "pads": idx == 0,
                 "blanks": idx == 1,
                 "symbols": idx > 1,
-                "full rows": (idx > 0) & (idx[:, 7:8] > 0),
                 "the last row": (idx > 0) & (torch.arange(len(idx)) == len(idx) - 1)[:, None],
             }[where]
-            added = places * gap * (idx.size(1) - 16) / 8
-            logits = torch.cat(
-                (logits[..., :5], logits[..., 5:6] + added[..., None], logits[..., 6:]), dim=-1
-            )
+            logits = nn.functional.one_hot(copied, 16) * height[:, :, None]
+            logits[..., 5] += places * gap * (idx.size(1) - 16) / 8
             logits = logits + 0 * self.unused.sum()
-            if self.training and logits.requires_grad:
-                logits.register_hook(touch)
-            names = ("vocab_size", "max_len", "n_classes", "pooling", "n_embd", "n_layer")
-            log["fields"] = {name: getattr(config, name, None) for name in names}
             return (logits, []) if return_weights else logits
 
     return Copier()
 
 
 @probe(uses=(forbid_builtins, make_copier))
-def measure_copiers(copiers, steps, seeds, slowly):
+def measure_copiers(copiers, steps, seeds):
     """Return copy_task's result for copiers, each with its seed, and how it used each."""
-    import time
-
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -121,154 +94,141 @@ def measure_copiers(copiers, steps, seeds, slowly):
         from submission.problem5.encoder import copy_task
     answers = []
     for case, seed in zip(copiers, seeds):
-        log = {
-            "made": 0,
-            "steps": 0,
-            "forward": 0,
-            "first": [],  # training rows
-            "long": [],
-            "last": [],  # rows in evaluation mode
-            "measured": [],
-            "gradients": False,
-            "fields": {},
-            "draw": None,
-            "wide": False,
-            "touched": torch.zeros(16, 16, dtype=torch.bool),
-        }
-
-        def make(config):
-            log["made"] += 1
-            log["draw"] = torch.rand(()).item()
-            return make_copier(config, log, **case, slowly=slowly)
-
-        torch.rand(len(answers) + 1)  # independent of earlier draws
-        hook = register_optimizer_step_pre_hook(lambda *args: log.update(steps=log["steps"] + 1))
-        started = time.perf_counter()
+        log = {"trained": [], "measured": [], "padded": [], "gradients": [], "steps": []}
+        hook = register_optimizer_step_pre_hook(lambda *args: log["steps"].append(1))
         try:
-            result = copy_task(make_model=make, steps=steps, seed=seed)
+            result = copy_task(lambda config: make_copier(log, **case), steps, seed)
         finally:
             hook.remove()
-        log["seconds"] = time.perf_counter() - started
-        log["distinct"], log["long"] = len(set(log["long"])), len(log["long"])
-        log["measured"] = [log["measured"].count(width) for width in (16, 24)]
-        answers.append({"result": result, "log": log})
+        nothing = torch.zeros(0, dtype=torch.int64)
+        answers.append(
+            {
+                "result": result,
+                "steps": len(log["steps"]),
+                "gradients": any(log["gradients"]),
+                **{
+                    name: torch.cat((nothing, *log[name]))
+                    for name in ("trained", "measured", "padded")
+                },
+            }
+        )
     return answers
 
 
-def run_copiers(student, rng, copiers: list[Copier]) -> list[tuple[Copier, Answer, Answer]]:
-    """Run copy_task on each copier, and check that it uses them as it should.
+def read_result(answer: Answer) -> tuple[float, float, bool]:
+    """Read copy_task's dict: the loss, the gap, and whether they pass.
 
-    Returns:
-        Each copier with copy_task's result and the copier's log.
+    Raises:
+        WrongAnswer: an entry is missing, has the wrong type, or contradicts another.
+    """
+    for name in ("loss", "padding_gap"):
+        value = answer[name].value
+        if isinstance(value, Array) and value.kind == "tensor":
+            raise WrongAnswer(f'"{name}" should be a Python float, no tensor. Use .item().')
+    loss, gap = (answer[name].named(f'"{name}"').number() for name in ("loss", "padding_gap"))
+    passed = answer["passed"].value
+    if isinstance(passed, Array):
+        passed = bool(passed.data.all())  # np.bool_, from a comparison of NumPy floats
+    if passed is not (loss < LOSS and gap < GAP):
+        raise WrongAnswer(
+            f'"passed" should say whether the loss is under {LOSS} and the gap under {GAP:g}. It '
+            f"is {answer['passed'].describe()}, with a loss of {loss:.3g} and a gap of {gap:.3g}."
+        )
+    return loss, gap, passed
+
+
+def judge_copiers(student, rng, copiers: list[Copier]) -> None:
+    """Check that copy_task measures each copier correctly and uses it as it should.
 
     Raises:
         WrongAnswer: it does not; names the likely cause.
     """
     steps = int(rng.integers(*STEPS))
     seeds = (1 + rng.choice(1000, size=len(copiers), replace=False)).tolist()
-    seeds[-1] = seeds[1]
-    found, drawn = [], []
-    # The first one alone: code that trains another model would take too long for all of them. The
-    # others in one process, in which something may be kept between calls.
-    for which in (slice(1), slice(1, None)):
-        inputs = [asdict(copier) for copier in copiers[which]]
-        answers = student.run(
-            measure_copiers, copiers=inputs, steps=steps, seeds=seeds[which], slowly=SLOWLY
-        ).items(len(inputs))
-        for copier, answer in zip(copiers[which], answers):
-            log = answer["log"]
-            _require_model(log)
-            _require_use(copier, log, steps)
-            rows = [[n.number() for n in log[name].items()] for name in ("first", "last")]
-            drawn.append([log["draw"].number(), *rows])
-            found.append((copier, answer["result"], log))
-    _require_seeds(drawn[1], drawn[2], drawn[-1])
-    return found
+    given = [asdict(copier) for copier in copiers]
+    answers = student.run(measure_copiers, copiers=given, steps=steps, seeds=seeds)
+    drawn = []
+    for copier, answer in zip(copiers, answers.items(len(copiers))):
+        loss, gap, _ = read_result(answer["result"])
+        trained, measured, padded = (
+            answer[name].array("int64", (None,)) for name in ("trained", "measured", "padded")
+        )
+        _require_use(answer, trained, measured, padded, steps)
+        _require_loss(copier, loss)
+        _require_gap(copier, gap)
+        drawn.append((trained[:64], measured[-64:]))
+    for does, first, second in zip(("trains", "measures"), *drawn[:2]):
+        if len(first) and np.array_equal(first, second):
+            raise WrongAnswer(
+                f"With another seed, copy_task {does} on the same rows. Draw all rows from "
+                "`generator`, in each call."
+            )
 
 
-def _require_seeds(once, other, again):
-    """Check what three calls drew, the last one with the seed of the first: a number when the model
-    was created, the first training rows, and the last rows in evaluation mode.
-    """
-    if once[0] != again[0]:
+def _require_use(answer, trained, measured, padded, allowed):
+    if len(measured) < ROWS or len(padded) < ROWS:
         raise WrongAnswer(
-            "With the same seed, copy_task creates models with different random weights. Call "
-            "torch.manual_seed(seed) first."
+            f"copy_task runs the model of make_model in evaluation mode on {len(measured)} rows of "
+            f"16 places and {len(padded)} of 24. It should measure the loss on {ROWS} new rows and "
+            "the padding gap on the same rows with 8 columns of PAD appended."
         )
-    if once[1] != again[1]:
+    if answer["gradients"].flag():
         raise WrongAnswer(
-            "With the same seed, copy_task trains on other rows. Draw all rows from `generator`, "
-            "which is new in each call."
+            "copy_task measures with gradients enabled. Measure within torch.no_grad()."
         )
-    if once[1] == other[1] != [] or once[2] == other[2] != []:
-        does = "trains" if once[1] == other[1] else "measures"
-        raise WrongAnswer(
-            f"With another seed, copy_task {does} on the same rows. Draw all rows from "
-            "`generator`, in each call."
-        )
-
-
-def _require_model(log):
-    """Check that the model from make_model was run, in evaluation mode as well."""
-    measured = sum(rows.number() for rows in log["measured"].items(2))
-    if log["made"].number() == 0:
-        raise WrongAnswer(
-            "copy_task did not call make_model. The model to test is make_model(config)."
-        )
-    if log["forward"].number() + measured == 0:
-        raise WrongAnswer(
-            "copy_task calls make_model, but never runs the model that it returns. Train and "
-            "measure that model."
-        )
-    if measured == 0 and log["wide"].flag():
-        raise WrongAnswer(
-            "copy_task measures in training mode. Call model.eval() first, and then draw new rows."
-        )
-    if measured == 0:
-        raise WrongAnswer(
-            "copy_task trains the model that make_model returns, but never runs it in evaluation "
-            "mode.\n"
-            "Likely cause: the results were measured during training, or on another model."
-        )
-
-
-def _require_use(copier, log, allowed):
-    fields = dict(vocab_size=16, max_len=24, n_classes=16, pooling="none", n_embd=32, n_layer=2)
-    wrong = [
-        f"{name}={field.describe()}"
-        for name, field in log["fields"].entries().items()
-        if field.value != fields.get(name)
-    ]
-    if wrong:
-        raise WrongAnswer(
-            "The config that make_model gets should have vocab_size=16, max_len=24, n_classes=16, "
-            f'pooling="none", and otherwise the defaults. It has {", ".join(wrong)}.'
-        )
-    if (steps := log["steps"].number()) > allowed:
+    if (steps := answer["steps"].number()) > allowed:
         raise WrongAnswer(f"With steps={allowed}, copy_task makes {steps} steps of the optimizer.")
-    if copier.kind == "slow" and steps < allowed / 2:
-        raise WrongAnswer(
-            f"With steps={allowed}, copy_task makes {steps} steps of the optimizer for "
-            f"{copier.what}. It should stop early only if the loss is already small."
-        )
-    if copier.kind == "slow" and (runs := log["forward"].number()) < steps / 2:
-        raise WrongAnswer(
-            f"copy_task makes {steps} steps of the optimizer, and runs the model that make_model "
-            f"returns {runs} times in training mode. That is the one to train."
-        )
-    # The right loss reaches all classes, at the places of the BLANKs: never none of the first 8
-    # classes, and some first places.
-    touched = log["touched"].array("bool", (16, 16))
-    if touched[:8].any() and not touched[:, :8].any():
-        raise WrongAnswer(
-            "copy_task's training loss has no gradient for half of the classes, and has one at "
-            "places that are not BLANKs.\n"
-            f"Likely cause: {AXES} Look at the loss that is measured, too."
-        )
     # Of rows with 6 or more symbols, two in 10 ** 7 are equal, and batches of 4 have 50 of them.
-    rows, distinct = log["long"].number(), log["distinct"].number()
-    if rows >= 40 and distinct < 0.25 * rows:
+    long, last = (rows[rows >= LONG] for rows in (trained, measured[-ROWS:]))
+    if len(long) >= 40 and len({*long.tolist()}) < 0.25 * len(long):
         raise WrongAnswer(
-            f"copy_task trains on the same rows repeatedly: only {distinct} of {rows} long rows "
-            "are different. Draw a new batch for each step, from one generator that is seeded once."
+            f"copy_task trains on the same rows repeatedly: only {len({*long.tolist()})} of "
+            f"{len(long)} long rows are different. Draw a new batch for each step, from one "
+            "generator that is seeded once."
         )
+    if np.isin(last, long).sum() > 0.4 * len(last):
+        raise WrongAnswer("copy_task measures on rows that it was trained on. Draw new ones.")
+
+
+def _require_loss(copier, loss):
+    expected, within = copier.loss, 0.02
+    if copier.uneven:
+        # Of 36 BLANKs, in rows of all lengths, 14 have a tenth of the loss. For 512 rows that
+        # varies by 2.2%.
+        expected, within = copier.loss * (14 * 0.1 + 22) / 36, 0.14
+    if abs(loss - expected) <= within * expected + 1e-5:
+        return
+    ratio, blanks = loss / expected, 4.5 * ROWS  # blanks vary by 2%
+    causes = {
+        "it is the mean over all places, also those whose target is -100.": 0.25 < ratio < 0.31,
+        "it is the sum over the BLANKs, not their mean.": 0.9 < ratio / blanks < 1.1,
+        "F.cross_entropy takes the second axis for the classes. There are 16 places and 16 "
+        "classes, so F.cross_entropy(model(x), y) runs, but treats places as classes. Flatten "
+        "both, in the training, too: logits to (N, 16), targets to (N).": ratio > 50,
+        "not all BLANKs count equally.": copier.uneven,
+    }
+    raise WrongAnswer(
+        f"For {copier.what}, the loss should be {expected:.4g}; it is {loss:.4g}.{_first(causes)}"
+    )
+
+
+def _require_gap(copier, gap):
+    expected = 0.0 if copier.where == "pads" else abs(copier.gap)
+    if abs(gap - expected) <= 0.02 * expected + 2e-6:
+        return
+    causes = {
+        "places that are PAD are counted; compare only where x is not PAD.": copier.where == "pads",
+        "the largest difference is taken without .abs(), or not at all places of all rows where x "
+        "is not PAD.": gap == 0,
+        "it is a mean, or the difference of two losses. The largest difference of a logit is asked "
+        "for.": gap < 0.5 * expected,
+    }
+    raise WrongAnswer(
+        f"For {copier.what}, the padding gap should be {expected:.3g}; it is {gap:.3g}."
+        f"{_first(causes)}"
+    )
+
+
+def _first(causes):
+    """The line that names the first cause that applies, or ""."""
+    return next((f"\nLikely cause: {cause}" for cause, applies in causes.items() if applies), "")

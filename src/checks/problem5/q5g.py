@@ -2,53 +2,23 @@
 
 from dataclasses import dataclass
 
-from autograder import WrongAnswer, check, probe
-from autograder.inside.wire import Array
+from autograder import check, probe
 from checks.problem5.q5d import UNREACHED, differentiate, fill
 from checks.support.asked import Asked, Close, Same
 
 
 @dataclass(frozen=True)
-class Floats(Close):
-    """Python's floats, or a list of them: no tensors."""
+class AtMost(Same):
+    """A count that is not above the reference's."""
 
     def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: they differ.
-        """
-        got = list(got) if isinstance(got, tuple) else got
-        for value in got if isinstance(got, list) else [got]:
-            if isinstance(value, Array) and value.kind == "tensor":
-                raise WrongAnswer(f"{call} should give Python floats, not tensors. Use .item().")
-        super().require(call, got, right)
-
-    def _compare(self, name, got, right):
-        if not abs(got - right) <= self.tolerance["float64"]:
-            raise WrongAnswer(f"{name} should be {right:.6g}; it is {got:.6g}.")
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """A count that is not above the reference's.
-
-    says: the message, in which {call}, {got} and {right} stand for what they say.
-    """
-
-    says: str
-
-    def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: it is larger.
-        """
+        """Raise WrongAnswer if a count is larger; see `Asked`."""
         if type(got) is not int or got > right:
-            raise WrongAnswer(self.says.format(call=call, got=got, right=right))
+            super().require(call, got, right)
 
 
 CHANGED = Same("{call} changes its argument {got} in place. It belongs to the caller.")
+TENSORS = Same("{call} should give Python floats, no tensors. Use .item().")
 
 
 @probe
@@ -61,17 +31,14 @@ def changed(given, before):
 
 @probe(uses=(fill, differentiate, changed))
 def bag(vocab_size, n_classes, idx, seed, upstream):
-    """Run BagOfWords, first with the rows in another order: its parameters, logits, gradients, and
-    whether it changed its input.
+    """Run BagOfWords, first with the rows in another order: its logits, gradients, and whether it
+    changed its input.
     """
     import torch
 
     from submission.problem5.encoder import BagOfWords
 
     model = BagOfWords(vocab_size, n_classes)
-    own = dict(model.named_parameters())
-    names = sorted(f"{name} {tuple(value.shape)} {value.dtype}" for name, value in own.items())
-    first = own["bias"].detach().clone() if "bias" in own else None
     fill(model, seed, 1.0, {})
     if getattr(model.weight, "padding_idx", None) == 0:  # such a row of zeros stays so
         with torch.no_grad():
@@ -80,22 +47,16 @@ def bag(vocab_size, n_classes, idx, seed, upstream):
     model(tokens.flip(0))
     logits = model(tokens)
     return {
-        "parameters": names,
-        "bias": first,
         "logits": logits,
         "changed": changed({"idx": tokens}, {"idx": idx}),
-        **differentiate(logits, upstream, own),
+        **differentiate(logits, upstream, dict(model.named_parameters())),
     }
 
 
 BAG = Asked(
     bag,
-    lambda inputs: (
-        f"BagOfWords({inputs['vocab_size']}, {inputs['n_classes']})(idx {inputs['idx'].shape})"
-    ),
+    "BagOfWords({vocab_size}, {n_classes})({idx})",
     {
-        "parameters": Same("BagOfWords should have the parameters {right}; it has {got}."),
-        "bias": Close("BagOfWords' bias at first"),
         "logits": Close(),
         "changed": CHANGED,
         "unreached": UNREACHED,
@@ -105,8 +66,8 @@ BAG = Asked(
 
 
 @probe(uses=(changed,))
-def observe(x, y, epochs, options, training, heights, dropout):
-    """For other probes: run train_classifier on a model that records how it is used.
+def train(x, y, epochs, options, training, heights, dropout=0.0):
+    """Run train_classifier on a model that records how it is used: what it returns and does.
 
     Token 0 of a sentence is its number; the model reads token 1, one of 12 words. With `heights`,
     (epochs, N), it learns, but answers the i-th sentence of each epoch with a logit of that height
@@ -148,15 +109,16 @@ def observe(x, y, epochs, options, training, heights, dropout):
     losses = train_classifier(model, sentences, classes, epochs, **options)
     N, order = len(y), [number for batch in batches for number in batch]
     passes = [order[start : start + N] for start in range(0, len(order), N)]
-    long = N >= 20  # of fewer, random orders may be the same
     return {
         "losses": losses,
+        "tensors": any(
+            isinstance(loss, torch.Tensor) for loss in (() if losses is None else losses)
+        ),
         "modes": sorted({"training" if mode else "evaluation" for mode in modes}),
         "largest": max(map(len, batches), default=0),
-        "uses": len(order),
-        "once each": all(sorted(each) == list(range(N)) for each in passes),
-        "given order": long and any(each == sorted(each) for each in passes),
-        "one order": long and len(passes) > 1 and passes[0] == passes[1],
+        "once each": len(passes) == epochs and all(sorted(p) == list(range(N)) for p in passes),
+        # of fewer sentences, random orders may be the same
+        "one order": N >= 20 and len(passes) > 1 and passes[0] == passes[1],
         "leftover": any(map(bool, leftover)),
         "still": [name for name, value in model.named_parameters() if not value.any()],
         "mode": "training" if model.training else "evaluation",
@@ -166,44 +128,22 @@ def observe(x, y, epochs, options, training, heights, dropout):
     }
 
 
-@probe(uses=(observe,))
-def train(**inputs):
-    """Run train_classifier on a model with given losses: what it returns and does."""
-    found = observe(**inputs, dropout=0.0)
-    return {name: found[name] for name in found if name not in ("order", "weight")}
-
-
-def written(inputs: dict) -> str:
-    """A call of train_classifier as a student would write it."""
-    options = "".join(f", {name}={value}" for name, value in inputs["options"].items())
-    model = "model" if inputs["training"] else "model.eval()"
-    shapes = f"x {inputs['x'].shape}, y {inputs['y'].shape}"
-    return f"train_classifier({model}, {shapes}, {inputs['epochs']}{options})"
-
-
 TRAINING = Asked(
     train,
-    written,
+    "train_classifier(model.train({training}), {x}, {y}, {epochs}, **{options})",
     {
-        "uses": Same(
-            "{call} should run the model with gradients on {right} sentences, all epochs together; "
-            "it does on {got}."
-        ),
         "modes": Same(
             "{call} trains in {got} mode. Call model.train() first, and again after anything that "
             "calls model.eval()."
         ),
         "largest": AtMost("{call} makes batches of {got}; they should have at most {right}."),
         "once each": Same(
-            "In an epoch of {call}, sentences are left out, and others used more than once. "
+            "{call} should use each sentence once in an epoch: none left out, none twice. "
             "torch.randperm(N) has each once."
         ),
-        "given order": Same(
-            "{call} uses the sentences in their given order. Draw a random order for each epoch."
-        ),
         "one order": Same(
-            "{call} has the same order in all epochs. Draw a new one for each, from one generator "
-            "that is seeded once."
+            "{call} has the same order in all epochs. Draw a new random one for each, from one "
+            "generator that is seeded once."
         ),
         "leftover": Same(
             "In {call}, gradients of earlier batches are still in .grad when those of a new batch "
@@ -214,14 +154,15 @@ TRAINING = Asked(
             "the optimizer, and is optimizer.step() called?"
         ),
         # whatever is learned, the model's answers are given
-        "losses": Floats(tolerance={"float64": 1e-4}),
+        "losses": Close("The losses of {call}", {"float64": 1e-4}),
+        "tensors": TENSORS,
         "mode": Same("{call} should leave the model in {right} mode; it is in {got} mode."),
         "changed": CHANGED,
     },
 )
 
 
-@probe(uses=(observe,))
+@probe(uses=(train,))
 def learn(x, y, seed):
     """Run train_classifier on a model with dropout twice with the same seed, with another one, and
     with a tiny learning rate; and without dropout: whether they differ, and losses fall.
@@ -231,12 +172,11 @@ def learn(x, y, seed):
     def run(epochs=2, dropout=0.5, **options):
         torch.rand(1)  # independent of earlier draws
         options = {"batch_size": 16, "learning_rate": 0.03, "seed": seed, **options}
-        return observe(x, y, epochs, options, training=True, heights=None, dropout=dropout)
+        return train(x, y, epochs, options, training=True, heights=None, dropout=dropout)
 
     once, again, other, slow = run(), run(), run(seed=seed + 1), run(learning_rate=1e-9)
     losses = run(epochs=6, dropout=0.0)["losses"]
     return {
-        "same order": once["order"] == again["order"],
         "another order": once["order"] != other["order"],
         "same weights": torch.equal(once["weight"], again["weight"]),
         "largest step": slow["weight"].abs().max().item(),
@@ -248,17 +188,14 @@ LEARNING = Asked(
     learn,
     "train_classifier(model, {x}, {y}, 2, seed={seed})",
     {
-        "same order": Same(
-            "With the same seed, train_classifier uses the sentences in a different order. Draw "
-            "the order from a generator seeded with `seed`."
-        ),
         "another order": Same(
             "With another seed, train_classifier uses the sentences in the same order. Draw the "
             "order from a generator seeded with `seed`."
         ),
         "same weights": Same(
             "With the same seed and a model with dropout, train_classifier ends with different "
-            "weights. Call torch.manual_seed(seed) first."
+            "weights. Call torch.manual_seed(seed) first, and draw the order from a generator "
+            "seeded with `seed`."
         ),
         "largest step": Close(
             "The largest change of a weight in {call} with learning_rate=1e-9", {"float64": 1e-5}
@@ -285,7 +222,7 @@ def share(table, x, y, options, training):
             self.table = torch.nn.Parameter(torch.from_numpy(table))
 
         def forward(self, idx):
-            uses.append((len(idx), self.training, torch.is_grad_enabled()))
+            uses.append((len(idx), torch.is_grad_enabled()))
             return self.table[idx[:, 0]] * (-1 if self.training else 1)
 
     model = Table().train(training)
@@ -293,9 +230,9 @@ def share(table, x, y, options, training):
     result = accuracy(model, sentences, classes, **options)
     return {
         "accuracy": result,
-        "modes": sorted({"training" if mode else "evaluation" for _, mode, _ in uses}),
-        "gradients": any(gradients for _, _, gradients in uses),
-        "largest": max((count for count, _, _ in uses), default=0),
+        "tensors": isinstance(result, torch.Tensor),
+        "gradients": any(gradients for _, gradients in uses),
+        "largest": max((count for count, _ in uses), default=0),
         "mode": "training" if model.training else "evaluation",
         "changed": changed({"x": sentences, "y": classes}, {"x": x, "y": y}),
     }
@@ -303,14 +240,10 @@ def share(table, x, y, options, training):
 
 ACCURACY = Asked(
     share,
-    lambda inputs: (
-        f"accuracy(model.{'train' if inputs['training'] else 'eval'}(), x {inputs['x'].shape}, "
-        f"y {inputs['y'].shape}"
-        f"{''.join(f', {name}={value}' for name, value in inputs['options'].items())})"
-    ),
+    "accuracy(model.train({training}), {x}, {y}, **{options})",
     {
-        "accuracy": Floats(tolerance={"float64": 1e-6}),
-        "modes": Same("{call} runs the model in {got} mode. Call model.eval() first."),
+        "accuracy": Close(tolerance={"float64": 1e-6}),
+        "tensors": TENSORS,
         "gradients": Same("{call} computes gradients. Run the model within torch.no_grad()."),
         "largest": AtMost("{call} gives the model {got} sentences at a time, not {right}."),
         "mode": Same("{call} leaves the model in {got} mode."),
@@ -346,10 +279,5 @@ ENTROPY = Asked(
 @check("5g-1-basic", "5g-2-basic", "5g-5-basic", "5g-6-basic", "5g-7-basic")
 def test_pieces(student, calls):
     """Those of the four pieces that the calls ask for."""
-    require_pieces(student, calls)
-
-
-def require_pieces(student, calls) -> None:
-    """Judge the calls of each probe; also for the hidden checks."""
     for asked in (BAG, TRAINING, LEARNING, ACCURACY, ENTROPY):
         asked.require(student, calls)
