@@ -15,7 +15,7 @@ from proof import MANIFEST, grade_folder
 from autograder import Answer, Failed, NotImplementedYet, Student, WrongAnswer, probe, require_close
 from autograder.inside import wire
 from checks.support.asked import Asked, Close, Same
-from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, same_call, unpack
+from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, unpack
 from checks.support.staging import stage
 from common.files import UserError
 from conftest import ROOT, SOLUTION
@@ -25,6 +25,7 @@ from instructor.checks.drawing import all_draws, draw_round
 from instructor.checks.solving import all_questions
 from instructor.mistakes.patches import Fill, make
 from instructor.release import cases
+from instructor.release.cases import same_call
 
 IDS = sorted(all_draws())
 BASIC = [id for id in IDS if id.endswith("basic")]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder import Check, Outcome, Report, Submission, Verdict
-from checks.support.staging import END, GIVEN, HANDED_IN, RESULTS, START
+from checks.support.staging import END, GIVEN, RESULTS, START
 from common.files import UserError
 
 STUB = re.compile(rf"{START}[ \t]*\n\s*raise NotImplementedError\(\"(\w+): ")
@@ -109,9 +109,7 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     Raises:
         UserError: the starter's places differ from the reference's.
     """
-    shutil.copytree(
-        submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS)
-    )
+    shutil.copytree(submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", RESULTS))
     changed = False
     for path in sorted((copy / submission.package).rglob("*.py")):
         name = path.relative_to(copy / submission.package).as_posix()
