@@ -2,7 +2,6 @@
 mistakes.
 """
 
-import collections
 import hashlib
 import multiprocessing
 import os
@@ -32,7 +31,9 @@ from jobs.deliverables import STUDENT_FILES
 LIMITS = Check("", "", "basic", "", 0, seconds=600, memory=4096, partial=False, artifacts=())
 RAISED = ("ValueError", "TypeError", "IndexError")  # that a student's code must raise, too
 PATIENCE = 10  # seconds for a mistake: there are some whose fault is that they take long
-EXPLORED = 6  # rounds of which a mistake is asked every call; see `_wrong`
+# Rounds of a check that known mistakes are asked. Where staff draw another, a student is told no
+# likely cause, which is a help and no verdict; asking all thirty would take three times as long.
+EXPLAINED = 12
 # What rounds depend on, besides the question's own files and the solution.
 SHARED = (
     "src/checks/support/asked.py",
@@ -159,27 +160,17 @@ def mistakes_of(question: str) -> list:
     return [mistake for mistake in all_mistakes() if ids.intersection(mistake.caught_by)]
 
 
-@dataclass(frozen=True)
-class Run:
-    """The calls of one probe in a round of a check."""
-
-    id: str
-    probe: str
-    number: int
-    calls: list[Call]
-
-
 def _runs(question, rounds, mistake):
-    """What a mistake is asked: the calls of the basic checks that must see it. Of a hidden check, a
-    student reads nothing but its title.
+    """What a mistake is asked: pairs of a check's id and calls of one probe, in a basic check that
+    must see it. (Of a hidden check, a student reads nothing but its title.)
     """
-    probes = {draw.asked.probe.name for draw in _draws_of(question) if draw.asked.causes}
+    slow = {draw.asked.probe.name for draw in _draws_of(question) if not draw.asked.causes}
     return [
-        Run(id, probe, number, [call for call in calls if call.probe == probe])
+        (id, [call for call in calls if call.probe == probe])
         for id in mistake.caught_by
         if id.endswith("basic")
-        for number, calls in enumerate(rounds.get(id, ()))
-        for probe in dict.fromkeys(call.probe for call in calls if call.probe in probes)
+        for calls in rounds.get(id, ())[:EXPLAINED]
+        for probe in dict.fromkeys(call.probe for call in calls if call.probe not in slow)
     ]
 
 
@@ -187,10 +178,10 @@ def _add(runs, sentence, faults):
     """Note which call of each run a mistake gets wrong first, and how; not if another mistake's
     reply is the same.
     """
-    for run, fault in zip(runs, faults):
+    for (_, calls), fault in zip(runs, faults):
         if fault:
             number, key, sketch = fault
-            wrong = run.calls[number].wrong
+            wrong = calls[number].wrong
             if not any(of == key and sketch.matches(other) for _, of, other in wrong):
                 wrong.append((sentence, key, sketch))
 
@@ -245,40 +236,29 @@ def _right(question, rounds):
 
 
 def _wrong(question, runs, mistake):
-    """For each run, the first call found that the reference with a known mistake gets wrong: its
-    number, the key of the wrong part of the reply, and its sketch. None if none was found.
-
-    Most mistakes are seen by the first call already. For others, EXPLORED rounds show how many
-    calls it takes, and no later round is asked more: there, a student may be told no likely cause.
+    """For each run, the first call that the reference with a known mistake gets wrong: its number,
+    the key of the wrong part of the reply, and its sketch. None if all are right.
     """
-    faults, asked = [None] * len(runs), [0] * len(runs)
-    enough = collections.Counter()  # of calls, by check and probe
-    for count_of in (
-        lambda run: 1,
-        lambda run: len(run.calls) if run.number < EXPLORED else 0,
-        lambda run: enough[run.id, run.probe],
-    ):
-        counts = {n: count_of(run) for n, run in enumerate(runs) if not faults[n]}
-        counts = {n: count for n, count in counts.items() if count > asked[n]}
-        calls = [call for n, count in counts.items() for call in runs[n].calls[:count]]
+    faults = [None] * len(runs)
+    for shortest, length in ((1, 1), (2, None)):  # most are wrong at once: that saves most calls
+        left = [n for n, (_, calls) in enumerate(runs) if not faults[n] and len(calls) >= shortest]
+        calls = [call for n in left for call in runs[n][1][:length]]
         try:
             replies = iter(_replies(question, calls, mistake.changes, PATIENCE) if calls else [])
         except Failed:  # it hangs, or needs too much memory
-            break
-        for n, count in counts.items():
-            asked[n], run = count, runs[n]
-            if fault := _first_fault(run, [next(replies) for _ in run.calls[:count]]):
-                faults[n] = fault
-                enough[run.id, run.probe] = max(enough[run.id, run.probe], 1 + fault[0])
+            return faults
+        for n in left:
+            id, run = runs[n]
+            faults[n] = _first_fault(id, run[:length], [next(replies) for _ in run[:length]])
     return faults
 
 
-def _first_fault(run, replies):
+def _first_fault(id, calls, replies):
     """See `_wrong`."""
-    asked = {draw.asked.probe.name: draw.asked for draw in all_draws()[run.id]}[run.probe]
-    for number, (call, reply) in enumerate(zip(run.calls, replies)):
+    rules = {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
+    for number, (call, reply) in enumerate(zip(calls, replies)):
         try:
-            if fault := asked.fault(call, reply):
+            if fault := rules[call.probe].fault(call, reply):
                 return number, fault.key, Sketch.of(fault.value)
         except Failed:  # not implemented, which says enough
             return None
