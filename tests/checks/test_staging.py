@@ -115,6 +115,27 @@ def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
         staged(tmp_path / "mine", tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("edit", "place"),
+    [
+        (lambda lines: ["", *lines, "# the end  "], "first in line {last}."),
+        (lambda lines: [*lines[:4], "import re", *lines[4:]], "first in line 5."),
+        (lambda lines: [line + " " for line in lines] + ["", "x = 1"], "first in line {last}."),
+        (lambda lines: lines[:3], "first in line 3."),
+        (lambda lines: ["", *(line + " " for line in lines)], None),
+    ],
+    ids=["at the end", "inserted", "blanks, too", "cut off", "only blanks"],
+)
+def test_the_first_change_outside_the_markers_is_named(mine, tmp_path, edit, place):
+    lines = edit((mine / "helper.py").read_text(encoding="utf-8").rstrip().split("\n"))
+    (mine / "helper.py").write_text("\n".join(lines), encoding="utf-8")
+    notices = staged(mine, tmp_path)[1]
+    assert len(notices) == (place is not None)
+    if place:
+        expected = place.format(last=len(lines))
+        assert f"helper.py differs from the starter outside the markers, {expected}" in notices[0]
+
+
 BAD = "Save the file as UTF-8."
 ENCODED = {  # how a file is saved -> its content, and what is said about it
     "utf-16": ("x = 'é'\n".encode("utf-16"), f"NAME is not UTF-8 but UTF-16. {BAD}"),

@@ -3,7 +3,7 @@ files.
 """
 
 import ast
-import difflib
+import itertools
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -109,10 +109,10 @@ def stage(
             notices.append(f"{why} Checks that need it earn no points.")
         elif not (package / name).is_file():
             notices.append(f"{name} is missing: checks that need it earn no points.")
-        elif name in STUDENT_FILES and (places := changes_outside(package / name, name)):
+        elif name in STUDENT_FILES and (line := first_change_outside(package / name, name)):
             notices.append(
-                f"{name} differs from the starter outside the markers, {places}. It is graded as "
-                "submitted; was that intended?"
+                f"{name} differs from the starter outside the markers, first in line {line}. It is "
+                "graded as submitted; was that intended?"
             )
     for name in (*SUPPLIED, "__init__.py"):
         path = package / name
@@ -208,22 +208,14 @@ def _lazy_init():
     return LAZY_INIT.format(imports=imports)
 
 
-def changes_outside(path: Path, name: str) -> str:
-    """Where a student's file differs from the starter's outside the markers: "in line 3", or "at
-    lines 3, 7"; "" if it doesn't.
-    """
+def first_change_outside(path: Path, name: str) -> int | None:
+    """The first line of a student's file that differs from the starter's outside the markers."""
     mine, given = _outside(_text(path)), _outside(_text(GIVEN / name))
-    numbers = [number for number, _ in mine] or [1]
-    texts = [[text for _, text in lines] for lines in (given, mine)]
-    matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
-    changed = [
-        str(numbers[min(first, len(numbers) - 1)])
-        for tag, _, _, first, _ in matcher.get_opcodes()
-        if tag != "equal"
-    ]
-    more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
-    where = "in line " if len(changed) == 1 else "at lines "
-    return f"{where}{', '.join(changed[:5])}{more}" if changed else ""
+    end = (mine[-1][0] if mine else 1, "")
+    for (number, line), (_, other) in itertools.zip_longest(mine, given, fillvalue=end):
+        if line != other:
+            return number
+    return None
 
 
 def _outside(text):
