@@ -24,13 +24,24 @@ from common.files import writing
 from instructor import ROOT
 from instructor.checks.drawing import all_draws, draw_round
 from instructor.mistakes import all_mistakes
-from instructor.mistakes.patches import make
+from instructor.mistakes.patches import changed
+from instructor.release.starter import SOLUTION
+from jobs.deliverables import STUDENT_FILES
 
 LIMITS = Check("", "", "basic", "", 0, seconds=600, memory=4096, partial=False, artifacts=())
 RAISED = ("ValueError", "TypeError", "IndexError")  # that a student's code must raise, too
 PATIENCE = 10  # seconds for a mistake: there are some whose fault is that they take long
-# What replies depend on, besides the question's own files and the solution.
-SHARED = ("src/checks/support/*.py", "instructor/checks/*.py", "instructor/mistakes/patches.py")
+# Rounds of a check that known mistakes are asked. Where staff draw another, a student is told no
+# likely cause, which is a help and no verdict; asking all thirty would take three times as long.
+EXPLAINED = 12
+# What rounds depend on, besides the question's own files and the solution.
+SHARED = (
+    "src/checks/support/asked.py",
+    "src/checks/support/rounds.py",
+    "instructor/checks/drawing.py",
+    "instructor/checks/solving.py",
+    "instructor/mistakes/patches.py",
+)
 DATE = (1980, 1, 1, 0, 0, 0)  # of every entry, so that the same rounds are the same bytes
 
 
@@ -72,7 +83,7 @@ def all_questions() -> list[str]:
 
 def made_from(question: str, plan: Plan) -> str:
     """A hash of what a question's rounds are made from."""
-    files = {path for pattern in SHARED for path in ROOT.glob(pattern)}
+    files = {ROOT / name for name in SHARED}
     solution = ROOT / "instructor" / "solution"
     files.update([*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")])
     # its files, and those that all questions of its problem share
@@ -129,15 +140,16 @@ def solve(
                 return future
 
             right = {q: submit(_right, q, plan.draw(q)) for q in mistakes}
-            solved = {q: future.result() for q, future in right.items()}
-            wrong = {
-                q: [_ask(submit, q, solved[q], mistake) for mistake in known]
-                for q, known in mistakes.items()
-            }
-            for question, known in mistakes.items():
-                for mistake, (runs, faults) in zip(known, wrong[question]):
+            solved, asked = {}, {}
+            for q, known in mistakes.items():
+                solved[q] = right[q].result()
+                runs = [_runs(q, solved[q], mistake) for mistake in known]
+                wrong = [submit(_wrong, q, *work) for work in zip(runs, known)]
+                asked[q] = list(zip(known, runs, wrong))
+            for question, rounds in solved.items():
+                for mistake, runs, faults in asked[question]:
                     _add(runs, mistake.why, faults.result())
-                yield question, solved[question]
+                yield question, rounds
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -148,20 +160,18 @@ def mistakes_of(question: str) -> list:
     return [mistake for mistake in all_mistakes() if ids.intersection(mistake.caught_by)]
 
 
-def _ask(submit, question, rounds, mistake):
-    """Ask a mistake the calls of basic checks that see it: of a hidden check, a student reads
-    nothing but its title. Returns the runs, pairs of a check's id and calls of one probe, and their
-    faults to come.
+def _runs(question, rounds, mistake):
+    """What a mistake is asked: pairs of a check's id and calls of one probe, in a basic check that
+    must see it. (Of a hidden check, a student reads nothing but its title.)
     """
-    ids = [id for id in mistake.caught_by if id.endswith("basic") and id in rounds]
     slow = {draw.asked.probe.name for draw in _draws_of(question) if not draw.asked.causes}
-    runs = [
+    return [
         (id, [call for call in calls if call.probe == probe])
-        for id in ids
-        for calls in rounds[id]
+        for id in mistake.caught_by
+        if id.endswith("basic")
+        for calls in rounds.get(id, ())[:EXPLAINED]
         for probe in dict.fromkeys(call.probe for call in calls if call.probe not in slow)
     ]
-    return runs, submit(_wrong, question, runs, mistake.changes)
 
 
 def _add(runs, sentence, faults):
@@ -176,34 +186,34 @@ def _add(runs, sentence, faults):
                 wrong.append((sentence, key, sketch))
 
 
-# In each worker: a student's process, and a folder that it may read.
+# In each worker: a student's process, and the reference where that may read it.
 
 
 def _start():
-    global _FOLDER, _PROCESS
+    global _FOLDER, _PROCESS, _SUBMISSION
     _FOLDER = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    Path(_FOLDER.name).chmod(0o755)
-    _PROCESS = StudentProcess(choose(), modules_for(), (Path(_FOLDER.name),))
+    folder = Path(_FOLDER.name)
+    _SUBMISSION, _ = stage(SOLUTION, folder)
+    _PROCESS = StudentProcess(choose(), modules_for(), (folder,))
 
 
 def _replies(question, calls, changes, seconds):
     """What the reference with some changes replies to each call."""
+    files = changed(changes)
+    for name in STUDENT_FILES:
+        path = _SUBMISSION.root / name
+        if path.read_text(encoding="utf-8") != files[name]:
+            path.write_text(files[name], encoding="utf-8", newline="\n")
     # other questions may have probes of the same names
     probes = {draw.asked.probe for draw in _draws_of(question)}
-    names = {call.probe for call in calls}
     replies = [None] * len(calls)
-    with tempfile.TemporaryDirectory(dir=_FOLDER.name) as folder:
-        folder = Path(folder)
-        folder.chmod(0o755)
-        submission, _ = stage(make(changes, folder / "made"), folder)
-        for probe in (probe for probe in probes if probe.name in names):
-            mine = [number for number, call in enumerate(calls) if call.probe == probe.name]
-            student = Student(
-                _PROCESS, submission, replace(LIMITS, id=question, seconds=seconds), seed=0
-            )
-            found = student.each(probe, [calls[number].inputs for number in mine])
-            for number, reply in zip(mine, found):
-                replies[number] = reply
+    for probe in probes:
+        mine = [number for number, call in enumerate(calls) if call.probe == probe.name]
+        limits = replace(LIMITS, id=question, seconds=seconds)
+        student = Student(_PROCESS, _SUBMISSION, limits, seed=0)
+        found = student.each(probe, [calls[number].inputs for number in mine]) if mine else []
+        for number, reply in zip(mine, found):
+            replies[number] = reply
     return replies
 
 
@@ -225,29 +235,28 @@ def _right(question, rounds):
     }
 
 
-def _wrong(question, runs, changes):
+def _wrong(question, runs, mistake):
     """For each run, the first call that the reference with a known mistake gets wrong: its number,
     the key of the wrong part of the reply, and its sketch. None if all are right.
     """
     faults = [None] * len(runs)
     for shortest, length in ((1, 1), (2, None)):  # most are wrong at once: that saves most calls
-        left = [n for n, (_, run) in enumerate(runs) if not faults[n] and len(run) >= shortest]
-        calls = [call for number in left for call in runs[number][1][:length]]
+        left = [n for n, (_, calls) in enumerate(runs) if not faults[n] and len(calls) >= shortest]
+        calls = [call for n in left for call in runs[n][1][:length]]
         try:
-            replies = iter(_replies(question, calls, changes, PATIENCE) if calls else [])
+            replies = iter(_replies(question, calls, mistake.changes, PATIENCE) if calls else [])
         except Failed:  # it hangs, or needs too much memory
             return faults
-        for number in left:
-            id, run = runs[number]
-            part = run[:length]
-            faults[number] = _first_fault(id, part, [next(replies) for _ in part])
+        for n in left:
+            id, run = runs[n]
+            faults[n] = _first_fault(id, run[:length], [next(replies) for _ in run[:length]])
     return faults
 
 
-def _first_fault(id, run, replies):
+def _first_fault(id, calls, replies):
     """See `_wrong`."""
     rules = {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
-    for number, (call, reply) in enumerate(zip(run, replies)):
+    for number, (call, reply) in enumerate(zip(calls, replies)):
         try:
             if fault := rules[call.probe].fault(call, reply):
                 return number, fault.key, Sketch.of(fault.value)

@@ -15,15 +15,17 @@ from proof import MANIFEST, grade_folder
 from autograder import Answer, Failed, NotImplementedYet, Student, WrongAnswer, probe, require_close
 from autograder.inside import wire
 from checks.support.asked import Asked, Close, Same
-from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, same_call, unpack
+from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, unpack
 from checks.support.staging import stage
 from common.files import UserError
-from conftest import SOLUTION
+from conftest import ROOT, SOLUTION
 from hostile.attacks.lookup import LOOK_UP
+from instructor.checks import solving
 from instructor.checks.drawing import all_draws, draw_round
 from instructor.checks.solving import all_questions
 from instructor.mistakes.patches import Fill, make
 from instructor.release import cases
+from instructor.release.cases import same_call
 
 IDS = sorted(all_draws())
 BASIC = [id for id in IDS if id.endswith("basic")]
@@ -71,6 +73,31 @@ def test_staff_have_other_inputs(id):
     kept = {str(call.inputs) for calls in Rounds().rounds(id) for call in calls}
     drawn = [draw_round(id, number, seed=2**40) for number in range(30)]
     assert sum({str(call.inputs) for call in calls} <= kept for calls in drawn) <= 1
+
+
+@pytest.mark.parametrize(
+    ("file", "remade"),
+    [
+        ("src/checks/support/asked.py", True),
+        ("src/checks/problem5/q5c.py", True),
+        ("instructor/solution/problem5/numpy_attention.py", True),
+        ("instructor/mistakes/q5c.py", True),
+        ("instructor/mistakes/patches.py", True),
+        ("src/checks/support/staging.py", False),
+        ("instructor/checks/secret.py", False),
+        ("src/checks/problem5/q5d.py", False),
+    ],
+)
+def test_staffs_rounds_are_made_anew_when_it_matters(tmp_path, monkeypatch, file, remade):
+    for folder in ("src/checks", "instructor"):
+        for path in (ROOT / folder).rglob("*.py"):
+            copy = tmp_path / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    monkeypatch.setattr(solving, "ROOT", tmp_path)
+    before = solving.made_from("5c", cases.PLAN)
+    (tmp_path / file).write_bytes((ROOT / file).read_bytes() + b"# changed\n")
+    assert (solving.made_from("5c", cases.PLAN) != before) == remade
 
 
 UNSCALED = """scores = Q @ np.swapaxes(K, -1, -2)

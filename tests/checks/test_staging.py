@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import pytest
 
@@ -17,14 +17,11 @@ QUESTIONS = ("5a", "5d", "6b", "6c")  # of files that import others, and answers
 
 @pytest.fixture
 def flat(tmp_path):
-    """The reference without folders, as submissions were before: importing from `.attention`."""
+    """The reference without folders, as when each file is uploaded by itself."""
     folder = tmp_path / "flat"
     folder.mkdir()
     for name in (*STUDENT_FILES, *ANSWERS):
-        text = (SOLUTION / name).read_text(encoding="utf-8")
-        text = re.sub(r"^from \.\.(\w+) import", r"from .\1 import", text, flags=re.MULTILINE)
-        (folder / PurePosixPath(name).name).write_text(text, encoding="utf-8")
-    assert "from .attention import" in (folder / "positions.py").read_text(encoding="utf-8")
+        shutil.copy(SOLUTION / name, folder)
     return folder
 
 
@@ -48,7 +45,7 @@ def zipped(folder, kind):
 
 @pytest.mark.parametrize("moved", [(), ("positions.py", "efficient_attention.py")])
 def test_files_without_folders_take_their_places(flat, tmp_path, moved):
-    """Of a student who began before the folders came; `moved` are in the new folder."""
+    """`moved` are in their folder already."""
     for name in moved:
         (flat / name).unlink()
         (flat / "problem6").mkdir(exist_ok=True)
@@ -116,6 +113,27 @@ def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
     message = "it is not a submission; there is 'attention.py.txt': rename it."
     with pytest.raises(NotTaken, match=re.escape(message)):
         staged(tmp_path / "mine", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("edit", "place"),
+    [
+        (lambda lines: ["", *lines, "# the end  "], "first in line {last}."),
+        (lambda lines: [*lines[:4], "import re", *lines[4:]], "first in line 5."),
+        (lambda lines: [line + " " for line in lines] + ["", "x = 1"], "first in line {last}."),
+        (lambda lines: lines[:3], "first in line 3."),
+        (lambda lines: ["", *(line + " " for line in lines)], None),
+    ],
+    ids=["at the end", "inserted", "blanks, too", "cut off", "only blanks"],
+)
+def test_the_first_change_outside_the_markers_is_named(mine, tmp_path, edit, place):
+    lines = edit((mine / "helper.py").read_text(encoding="utf-8").rstrip().split("\n"))
+    (mine / "helper.py").write_text("\n".join(lines), encoding="utf-8")
+    notices = staged(mine, tmp_path)[1]
+    assert len(notices) == (place is not None)
+    if place:
+        expected = place.format(last=len(lines))
+        assert f"helper.py differs from the starter outside the markers, {expected}" in notices[0]
 
 
 BAD = "Save the file as UTF-8."

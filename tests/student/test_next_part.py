@@ -83,12 +83,13 @@ def test_a_missing_file_and_a_submission_without_folders(code):
     assert next_part(code, COURSE, {"5d"}).file == code / "encoder.py"
 
 
-def test_the_page_is_that_of_the_release_or_the_section_is_named(code, tmp_path):
+def test_the_page_is_that_of_the_release_or_the_section_is_named(code, tmp_path, monkeypatch):
     part = next_part(code, COURSE, ALL)
     pages = tmp_path / "pages.json"
-    assert "read   the handout, problem 1, question (c)" in describe(part, COURSE, "", pages)
+    monkeypatch.setattr("checks.support.next_part.PAGES", pages)
+    assert "read   the handout, problem 1, question (c)" in describe(part, COURSE, "")
     pages.write_text(json.dumps({"1c": 11}), encoding="utf-8")
-    assert "handout.pdf, page 11\n" in describe(part, COURSE, "", pages)
+    assert "handout.pdf, page 11\n" in describe(part, COURSE, "")
 
 
 def test_on_the_command_line(code, capsys, monkeypatch):

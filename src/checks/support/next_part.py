@@ -57,7 +57,7 @@ def next_part(folder: Path, manifest: Manifest, questions: set[str]) -> Part | N
     return min(parts, key=lambda part: order.index(part.question), default=None)
 
 
-def describe(part: Part, manifest: Manifest, command: str, pages: Path = PAGES) -> str:
+def describe(part: Part, manifest: Manifest, command: str) -> str:
     """Five lines: the question, what to write, where, what to read, and the command that checks
     it.
     """
@@ -69,14 +69,12 @@ def describe(part: Part, manifest: Manifest, command: str, pages: Path = PAGES) 
         f"Next: {question.id}  {question.title} ({points}{extra})\n"
         f"  write  {part.what}\n"
         f"  in     {_from_here(part.file)}, line {part.line}{missing}\n"
-        f"  read   {_where_to_read(question.id, pages)}\n"
+        f"  read   {_where_to_read(question.id)}\n"
         f"  check  {command}"
     )
 
 
-def advise(
-    report: Report, folder: Path, repeat: Callable[[list[str]], str], pages: Path = PAGES
-) -> str:
+def advise(report: Report, folder: Path, repeat: Callable[[list[str]], str]) -> str:
     """One line after a grading: the first part that is not written or not right, its file and line,
     its page, and the command that checks it.
 
@@ -103,7 +101,7 @@ def advise(
         todo, place = f"write {part.what} ({part.question})", _place(part.file, part.line)
     else:
         todo, place = f"mend {first.id}", _mend_at(first, report, folder)
-    steps = [todo, place, f"read {_where_to_read(question, pages)}", repeat([question])]
+    steps = [todo, place, f"read {_where_to_read(question)}", repeat([question])]
     return "Next: " + "; ".join(filter(None, steps))
 
 
@@ -124,11 +122,11 @@ def _place(file, line):
     return f"{_from_here(file)}:{line}"
 
 
-def _where_to_read(question, pages):
+def _where_to_read(question):
     """The page on which a question starts; in a copy without the built handout, its section."""
     try:
-        page = json.loads(pages.read_text(encoding="utf-8"))[question]
-        return f"{_from_here(pages.with_name('handout.pdf'))}, page {page}"
+        page = json.loads(PAGES.read_text(encoding="utf-8"))[question]
+        return f"{_from_here(PAGES.with_name('handout.pdf'))}, page {page}"
     except (OSError, ValueError, KeyError):
         return f"the handout, problem {question[:-1]}, question ({question[-1]})"
 

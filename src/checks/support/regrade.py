@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograder import Check, Outcome, Report, Submission, Verdict
-from checks.support.staging import END, GIVEN, HANDED_IN, RESULTS, START
+from checks.support.staging import END, GIVEN, RESULTS, START
 from common.files import UserError
 
 STUB = re.compile(rf"{START}[ \t]*\n\s*raise NotImplementedError\(\"(\w+): ")
@@ -47,57 +47,74 @@ def grade_once(
         UserError: the starter doesn't match the reference.
     """
     manifest, mended = report.manifest, []
-    failed = [check for check in checks if _failed_with(manifest, check, report.outcomes)]
+    coded = [check for check in manifest.checks.values() if check.coded and not check.artifacts]
+
+    def failures(question, outcomes):
+        """A question's checks that, as far as known, failed because of a fault in its code."""
+        fine = (None, Verdict.PASSED, Verdict.GRADER_ERROR)
+        return [
+            check
+            for check in coded
+            if check.question == question
+            and outcomes.get(check.id, Outcome("")).verdict not in fine
+        ]
+
+    failed = [
+        check
+        for check in checks
+        if manifest.questions[check.question].builds_on
+        and check.id in {failure.id for failure in failures(check.question, report.outcomes)}
+        and not _is_unwritten(check, report.outcomes[check.id])
+    ]
     bases = {base for check in failed for base in manifest.bases(check.question)}
     # A run of only some checks doesn't know the others' outcomes.
     memory = max((check.memory for check in checks), default=0)
     unknown = [
         dataclasses.replace(check, memory=min(check.memory, memory))
-        for check in manifest.checks.values()
-        if check.question in bases
-        and _is_of_code(check)
-        and report.outcomes.get(check.id, Outcome("")).verdict is None
+        for check in coded
+        if check.question in bases and report.outcomes.get(check.id, Outcome("")).verdict is None
     ]
-    outcomes = {
-        **report.outcomes,
-        **(grade(unknown, submission).outcomes if failed and unknown else {}),
-    }
+    outcomes = report.outcomes | (grade(unknown, submission).outcomes if unknown else {})
     groups: dict[tuple[str, ...], list[Check]] = {}
     for check in failed:
-        bad = tuple(
-            base for base in manifest.bases(check.question) if _failures(manifest, base, outcomes)
-        )
+        bad = tuple(base for base in manifest.bases(check.question) if failures(base, outcomes))
         if bad:
             groups.setdefault(bad, []).append(check)
     for bad, together in groups.items():
         copy = folder / "-".join(bad)
         if not graft(submission, copy, reference, bad):
             continue
-        visible = any(
-            check.kind == "basic" for base in bad for check in _failures(manifest, base, outcomes)
+        visible = any(check.kind == "basic" for base in bad for check in failures(base, outcomes))
+        grafted = dataclasses.replace(
+            submission, path=(copy, *submission.path[1:]), root=copy / submission.package
         )
-        again = grade(
-            together,
-            dataclasses.replace(
-                submission, path=(copy, *submission.path[1:]), root=copy / submission.package
-            ),
-        )
+        again = grade(together, grafted)
         for check in together:
             mine, other = report.outcomes[check.id], again.outcomes[check.id]
-            if other.score > mine.score and other.verdict in (Verdict.PASSED, Verdict.WRONG_ANSWER):
-                mine.score = other.score
-                if other.verdict is Verdict.PASSED:
-                    mine.verdict, mine.message, mine.details = Verdict.PASSED, "", ""
-                # findings of hidden checks only are not disclosed early
-                if visible or check.kind == "hidden":
-                    mine.hints = [
-                        *mine.hints,
-                        f"A fault costs points only once: with our code for {' and '.join(bad)} in "
-                        f"place of yours, {check.id} earns {other.score:g} of {check.points:g}, "
-                        "and that counts.",
-                    ]
-                mended.append(mine)
+            if other.score <= mine.score or other.verdict not in (
+                Verdict.PASSED,
+                Verdict.WRONG_ANSWER,
+            ):
+                continue
+            mine.score = other.score
+            if other.verdict is Verdict.PASSED:
+                mine.verdict, mine.message, mine.details = Verdict.PASSED, "", ""
+            # findings of hidden checks only are not disclosed early
+            if visible or check.kind == "hidden":
+                mine.hints = [
+                    *mine.hints,
+                    f"A fault costs points only once: with our code for {' and '.join(bad)} in "
+                    f"place of yours, {check.id} earns {other.score:g} of {check.points:g}, "
+                    "and that counts.",
+                ]
+            mended.append(mine)
     return mended
+
+
+def _is_unwritten(check, outcome):
+    """Whether the check met a place of its own question that is not filled in."""
+    unwritten = outcome.verdict is Verdict.NOT_IMPLEMENTED
+    return unwritten and f"{check.question}: " in outcome.details
 
 
 def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[str, ...]) -> bool:
@@ -109,9 +126,7 @@ def graft(submission: Submission, copy: Path, reference: Path, questions: tuple[
     Raises:
         UserError: the starter's places differ from the reference's.
     """
-    shutil.copytree(
-        submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", HANDED_IN, RESULTS)
-    )
+    shutil.copytree(submission.path[0], copy, ignore=shutil.ignore_patterns("__pycache__", RESULTS))
     changed = False
     for path in sorted((copy / submission.package).rglob("*.py")):
         name = path.relative_to(copy / submission.package).as_posix()
@@ -149,33 +164,3 @@ def places(name: str, reference: Path) -> list[tuple[str, str]]:
     if len(asked) != len(ours):
         raise UserError(f"{GIVEN / name} was changed; grading needs the starter here. Restore it.")
     return list(zip(asked, ours, strict=True))
-
-
-def _is_of_code(check):
-    return check.coded and not check.artifacts
-
-
-def _failures(manifest, question, outcomes):
-    """Return a question's code checks that, as far as known, failed because of a fault in the
-    submission.
-    """
-    fine = (None, Verdict.PASSED, Verdict.GRADER_ERROR)
-    return [
-        check
-        for check in manifest.checks.values()
-        if check.question == question
-        and _is_of_code(check)
-        and check.id in outcomes
-        and outcomes[check.id].verdict not in fine
-    ]
-
-
-def _failed_with(manifest, check, outcomes):
-    """Whether a check may have failed because of another question's code."""
-    failed = {failure.id for failure in _failures(manifest, check.question, outcomes)}
-    if not manifest.questions[check.question].builds_on or check.id not in failed:
-        return False
-    outcome = outcomes[check.id]
-    return not (
-        outcome.verdict is Verdict.NOT_IMPLEMENTED and f"{check.question}: " in outcome.details
-    )

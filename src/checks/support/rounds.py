@@ -4,6 +4,7 @@ Staff make them beforehand: a student's copy has a few of each basic check, and 
 which no student sees. A check draws one round.
 """
 
+import contextlib
 import functools
 import hashlib
 import zipfile
@@ -103,18 +104,6 @@ def _weights(size):
     return np.random.default_rng(size).uniform(-1, 1, (3, size)).round(3)
 
 
-def same_call(a: Call, b: Call) -> bool:
-    """Whether two calls have the same inputs and replies, but for rounding."""
-    if [(a.probe, a.remark, a.raises), [wrong[:2] for wrong in a.wrong]] != [
-        (b.probe, b.remark, b.raises),
-        [wrong[:2] for wrong in b.wrong],
-    ]:
-        return False
-    pairs = [(Sketch.of([a.inputs, a.right]), Sketch.of([b.inputs, b.right]))]
-    pairs += [(mine[2], other[2]) for mine, other in zip(a.wrong, b.wrong)]
-    return all(mine.matches(other) for mine, other in pairs)
-
-
 class Rounds:
     """Rounds in the files of a folder, one for each question: a zip with an entry for each round.
 
@@ -127,23 +116,20 @@ class Rounds:
         self._kept: dict[str, list[bytes]] = {}
 
     def require(self, questions: Iterable[str]) -> None:
-        """Read the rounds of these questions, if they have any.
-
-        Raises:
-            UserError: a file is damaged.
-        """
+        """Raise UserError if the file of one of these questions is damaged; some have none."""
         for question in questions:
             if (self.folder / f"{question}.zip").exists():
-                for id in self.counts(question):
-                    self.rounds(id)
+                with self._open(question) as file:
+                    if bad := file.testzip():
+                        raise zipfile.BadZipFile(bad)
 
     def keep(self, ids: Iterable[str]) -> None:
         """Hold the rounds of these checks in memory, as their files will be locked away."""
         for id in ids:
             question = id.split("-")[0]
             if (self.folder / f"{question}.zip").exists():
-                count = self.counts(question).get(id, 0)
-                self._kept[id] = [self._content(id, number) for number in range(count)]
+                with self._open(question) as file:
+                    self._kept[id] = [file.read(name) for name in _names(file, id)]
 
     def counts(self, question: str) -> dict[str, int]:
         """How many rounds each of a question's checks has."""
@@ -160,43 +146,37 @@ class Rounds:
 
     def rounds(self, id: str) -> list[list[Call]]:
         """All rounds of a check."""
-        return [self._read(id, n) for n in range(self.counts(id.split("-")[0])[id])]
+        with self._open(id.split("-")[0]) as file:
+            return [unpack(file.read(name)) for name in _names(file, id)]
 
     def draw(self, id: str, rng: np.random.Generator) -> list[Call]:
         """One round of a check, chosen by `rng`."""
-        count = len(self._kept.get(id, ())) or self.counts(id.split("-")[0])[id]
-        return self._read(id, int(rng.integers(count)))
-
-    def _read(self, id, number):
-        try:
-            return unpack(self._content(id, number))
-        except (LookupError, ValueError, TypeError) as error:
-            raise self._damaged(id.split("-")[0], error) from None
-
-    def _content(self, id, number):
         if id in self._kept:
-            return self._kept[id][number]
-        question = id.split("-")[0]
-        with self._open(question) as file:
-            try:
-                return file.read(f"{id}/{number}")
-            except (KeyError, zipfile.BadZipFile, zlib.error) as error:
-                raise self._damaged(question, error) from None
+            return unpack(self._kept[id][int(rng.integers(len(self._kept[id])))])
+        with self._open(id.split("-")[0]) as file:
+            names = _names(file, id)
+            return unpack(file.read(names[int(rng.integers(len(names)))]))
 
+    @contextlib.contextmanager
     def _open(self, question):
+        """A question's file. Whatever is wrong with it becomes a UserError."""
         try:
-            return zipfile.ZipFile(self.folder / f"{question}.zip")
-        except (OSError, zipfile.BadZipFile) as error:
-            raise self._damaged(question, error) from None
+            with zipfile.ZipFile(self.folder / f"{question}.zip") as file:
+                yield file
+        except (OSError, zipfile.BadZipFile, zlib.error, LookupError, ValueError, TypeError) as bad:
+            released = self.folder == RELEASED
+            advice = (
+                "Copy it from the release again." if released else "Remove it; it is made again."
+            )
+            raise UserError(
+                f"The file {question}.zip in {self.folder}, which replies are compared with, is "
+                f"damaged or missing ({type(bad).__name__}: {bad}). {advice}"
+            ) from None
 
-    def _damaged(self, question, error):
-        advice = "Copy it from the release again."
-        if self.folder != RELEASED:
-            advice = "Remove it; it is made again."
-        return UserError(
-            f"The file {question}.zip in {self.folder}, which replies are compared with, is "
-            f"damaged or missing ({type(error).__name__}: {error}). {advice}"
-        )
+
+def _names(file, id):
+    """The entries of a check's rounds."""
+    return [name for name in file.namelist() if name.startswith(f"{id}/")]
 
 
 def pack(calls: list[Call]) -> bytes:

@@ -35,7 +35,7 @@ CHECKS = Path(__file__).resolve().parents[1]
 MANIFEST = CHECKS / "manifest.toml"
 MODULES = ("torch", "numpy.random", "tqdm")  # of every question
 MANY = 40  # checks: with fewer, another process would start too late to help
-
+RENEWED = 25  # most submissions that one process serves
 SUSPICIOUS = {
     Verdict.TIMEOUT,
     Verdict.OUT_OF_MEMORY,
@@ -43,7 +43,6 @@ SUSPICIOUS = {
     Verdict.BLOCKED,
     Verdict.GRADER_ERROR,
 }
-RENEWED = 25  # most submissions that one process serves
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,19 @@ class Setting:
             )
         return isolation
 
-    @property
-    def shares(self) -> bool:
-        """Whether several processes may run a submission's checks at the same time. Not with
-        Landlock, where all write to one /dev/shm: a hidden check's inputs could get into a message.
+    def require_hidden(self, shown: list[Path]) -> None:
+        """Raise UserError if the submission could read hidden checks or answers in the folders
+        shown to it.
         """
-        return not self.debug and choose().name != "landlock"
+        isolation = choose()
+        if not (self.hidden and isolation.strong):
+            return
+        for secret in filter(None, (self.hidden, self.gold, self.reference)):
+            if folder := isolation.shows(secret, shown):
+                raise UserError(
+                    f"{secret} is in {folder}, which the graded code can read. Move this "
+                    "repository out of there."
+                )
 
     @property
     def reference(self) -> Path | None:
@@ -117,7 +123,7 @@ class Setting:
     def answer_alone(self):
         """The staff's probe that asks weights; None where students grade themselves."""
         staff = self.staff or self.hidden
-        return _staff_module(staff, "secret").answer_alone if staff else None
+        return _secret_of(staff).answer_alone if staff else None
 
     def rounds(self, questions: Iterable[str]) -> Rounds:
         """The rounds that checks of these questions draw from: staff's, or the released ones.
@@ -125,50 +131,31 @@ class Setting:
         Raises:
             UserError: they are damaged, or cannot be made.
         """
-        staff = self.staff or self.hidden
-        if staff:
+        if staff := self.staff or self.hidden:
             return _staff_rounds(staff, frozenset(questions))
         released = Rounds()
         released.require(questions)
         return released
 
-    def require_hidden(self, shown: list[Path]) -> None:
-        """Raise UserError if the submission could read hidden checks or answers in the folders
-        shown to it.
-        """
-        isolation = choose()
-        for secret in filter(
-            None,
-            (self.hidden, self.gold, self.reference) if self.hidden and isolation.strong else (),
-        ):
-            if folder := isolation.shows(secret, shown):
-                raise UserError(
-                    f"{secret} is in {folder}, which the graded code can read. Move this "
-                    "repository out of there."
-                )
-
 
 @functools.cache  # whether rounds are up to date is asked once, not for each submission
 def _staff_rounds(staff, questions):
-    return _staff_module(staff, "secret").staff_rounds(questions)
+    return _secret_of(staff).staff_rounds(questions)
 
 
 @functools.cache  # the upload autograder locks the folder before it grades
-def _staff_module(staff, name):
-    """Import a module of the staff's checks by path, since a release doesn't have them.
+def _secret_of(staff):
+    """Import secret.py of the staff's checks by its path, since a release doesn't have it.
 
     Raises:
         UserError: the folder belongs to another copy, or has no such module.
     """
-    path = staff / f"{name}.py"
-    module = (
-        importlib.import_module(f"{staff.parent.name}.{staff.name}.{name}")
-        if path.is_file()
-        else None
-    )
+    path = staff / "secret.py"
+    name = f"{staff.parent.name}.{staff.name}.secret"
+    module = importlib.import_module(name) if path.is_file() else None
     if module is None or Path(module.__file__).resolve() != path.resolve():
         raise UserError(
-            f"{staff} is not this copy's folder of hidden checks: {path.name} belongs to another "
+            f"{staff} is not this copy's folder of hidden checks: secret.py belongs to another "
             "copy, or is missing. Check --hidden."
         )
     return module
@@ -265,14 +252,19 @@ def grade_submission(
     folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
     rounds = setting.rounds({check.question for check in checks})
     with contextlib.ExitStack() as stack:
-        questions = {manifest.questions[check.question] for check in checks}
-        processes = setting.workers if len(checks) > MANY and setting.shares else 1
-        worker = worker or stack.enter_context(GradingWorker(setting, questions, processes))
-        staged = Path(
-            stack.enter_context(
-                tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
-            )
-        )
+        if worker is None:
+            # With Landlock, all write to one /dev/shm, so checks that run at the same time could
+            # get a hidden check's inputs into a message.
+            alone = len(checks) <= MANY or setting.debug or choose().name == "landlock"
+            questions = {manifest.questions[check.question] for check in checks}
+            worker = GradingWorker(setting, questions, 1 if alone else setting.workers)
+            stack.enter_context(worker)
+
+        def new_folder():
+            folder = tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
+            return Path(stack.enter_context(folder))
+
+        staged = new_folder()
         submission, notices = stage(
             source, staged, setting.results, manifest.problems, setting.reference
         )
@@ -289,19 +281,10 @@ def grade_submission(
         whole = Allowance(setting.seconds, setting.wall)
 
         def run(checks, submission, finished=lambda outcome: None):
-            report = grade(
-                manifest,
-                checks,
-                folders,
-                worker.processes[0],
-                submission,
-                seed,
-                context,
-                bool(setting.hidden),
-                finished,
-                whole,
-                worker.processes[1:],
-            )
+            first, *others = worker.processes
+            hidden = bool(setting.hidden)
+            material = submission, seed, context, hidden, finished, whole, others
+            report = grade(manifest, checks, folders, first, *material)
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 
@@ -310,13 +293,9 @@ def grade_submission(
         if busy and setting.again and not whole.over:
             report.outcomes |= run(busy, submission, finished).outcomes
         if setting.reference:
-            again = Path(
-                stack.enter_context(
-                    tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True)
-                )
-            )
-            again.chmod(0o755)
-            for outcome in grade_once(report, checks, submission, again, setting.reference, run):
+            folder = new_folder()
+            folder.chmod(0o755)
+            for outcome in grade_once(report, checks, submission, folder, setting.reference, run):
                 finished(outcome)
         report.seconds = time.monotonic() - started
         worker.after(verdicts)

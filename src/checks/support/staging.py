@@ -3,8 +3,7 @@ files.
 """
 
 import ast
-import difflib
-import re
+import itertools
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -39,26 +38,19 @@ GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submissio
 DECODER = next(SRC.glob("jobs/problem*/answers.py"), None)
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "numpy, torch (but not in files for NumPy alone), tqdm and Python's standard library"
-RESULTS, HANDED_IN = "results", "handed-in"  # folders next to the package
+RESULTS = "results"  # the folder of weights and predictions, next to the package
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
 
 LAZY_INIT = '''"""Stands for __init__.py in grading: what is missing costs only what needs it."""
-import importlib
 
-_FILES = {files!r}
-_DEFINED_IN = {defined_in!r}
+IMPORTS = {imports!r}
 
 
 def __getattr__(name):
-    if name in _FILES:
-        return importlib.import_module(_FILES[name], __name__)
-    if name not in _DEFINED_IN:
+    if name not in IMPORTS:
         raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
-    module = importlib.import_module("." + _DEFINED_IN[name], __name__)
-    if not hasattr(module, name):
-        where = module.__name__
-        raise ImportError(f"cannot import name {{name!r}} from {{where!r}}", name=where)
-    return getattr(module, name)
+    exec(IMPORTS[name], globals())
+    return globals()[name]
 '''
 
 
@@ -91,12 +83,9 @@ def stage(
     Raises:
         NotTaken: there is no submission, or it is invalid; nothing was graded.
     """
-    taken = into / HANDED_IN
-    notices = take_in(
-        source,
-        taken,
-        code_limit if results else lambda name: code_limit(name) or result_limit(name),
-    )
+    package, taken = into / "submission", into / "handed-in"
+    limit_of = code_limit if results else lambda name: code_limit(name) or result_limit(name)
+    notices = take_in(source, taken, limit_of)
     if not has_code(taken):
         raise NotTaken(
             harmless(
@@ -104,42 +93,35 @@ def stage(
                 f"submission{look_alike(taken, *STUDENT_FILES)}. Check --submission."
             )
         )
-    if results is None:
+    if results:
+        notices += take_in(results, into / RESULTS, result_limit)
+    else:
         (into / RESULTS).mkdir()
         for path in list(taken.iterdir()):
             if result_limit(path.name):
                 path.rename(into / RESULTS / path.name)
-    else:
-        notices += take_in(results, into / RESULTS, result_limit)
-    package = into / "submission"
     put_in_place(taken, package)
-    whole = source if source.is_dir() else None
-    unusable = {
-        name: why for name in files_of(problems) if (why := why_unusable(package, name, whole))
-    }
-    for name in unusable:
-        (package / name).unlink(missing_ok=True)
-    notices += [
-        notice
-        for name in files_of(problems)
-        if name in STUDENT_FILES and (package / name).is_file()
-        for notice in changes_outside(package / name, name)
-    ]
-    notices += [
-        f"{unusable[name]} Checks that need it earn no points."
-        if name in unusable
-        else f"{name} is missing: checks that need it earn no points."
-        for name in files_of(problems)
-        if not (package / name).is_file()
-    ]
+    unusable = {}
+    for name in files_of(problems):
+        if why := why_unusable(package, name, source if source.is_dir() else None):
+            unusable[name] = why
+            (package / name).unlink(missing_ok=True)
+            notices.append(f"{why} Checks that need it earn no points.")
+        elif not (package / name).is_file():
+            notices.append(f"{name} is missing: checks that need it earn no points.")
+        elif name in STUDENT_FILES and (line := first_change_outside(package / name, name)):
+            notices.append(
+                f"{name} differs from the starter outside the markers, first in line {line}. It is "
+                "graded as submitted; was that intended?"
+            )
     for name in (*SUPPLIED, "__init__.py"):
-        if (package / name).is_file() and _text(package / name) != _text(GIVEN / name):
+        path = package / name
+        if path.is_file() and _text(path) != _text(GIVEN / name):
             notices.append(
                 f"{name} was changed. It is a given file, so the original is used in grading."
             )
-    for name in SUPPLIED:
-        (package / name).parent.mkdir(exist_ok=True)
-        shutil.copyfile(GIVEN / name, package / name)
+        path.parent.mkdir(exist_ok=True)
+        shutil.copyfile(GIVEN / name, path)
     for name in lent(problems) if reference else ():
         shutil.copyfile(reference / name, package / name)
     (package / "__init__.py").write_text(_lazy_init(), encoding="utf-8")
@@ -152,43 +134,25 @@ def stage(
 
 
 def put_in_place(taken: Path, package: Path) -> None:
-    """Copy the submitted files to their places in a new package: those of a submission without
-    folders to their problems' folders, with their imports from the package adjusted.
+    """Move the submitted files into a new package; those that were handed in without their
+    problem's folder get there.
 
     Raises:
         NotTaken: there are two copies of a file.
     """
-    package.mkdir()
-    for path in sorted(taken.rglob("*")):
-        name = path.relative_to(taken).as_posix()
-        target = package / (place := place_of(name))
-        if path.is_dir():
-            continue
-        if place != name and (taken / place).is_file():
+    taken.rename(package)
+    for path in sorted(path for path in package.iterdir() if path.is_file()):
+        place = package / place_of(path.name)
+        if place != path and place.is_file():
+            place = place_of(path.name)
             raise NotTaken(
                 harmless(
-                    f"{name} also exists as {place}. Submit only one of them. Nothing was graded."
+                    f"{path.name} also exists as {place}. Submit only one of them. Nothing was "
+                    "graded."
                 )
             )
-        target.parent.mkdir(exist_ok=True)
-        if place == name or path.suffix != ".py":
-            shutil.copyfile(path, target)
-        else:
-            target.write_bytes(_relocated(path.read_bytes(), place))
-
-
-def _relocated(code, place):
-    """Adjust `from .x import` in the code of a submission without folders to the file's place."""
-    folder = place.rpartition("/")[0]
-
-    def anew(found):
-        there, _, file = place_of(found[2].decode() + ".py").rpartition("/")
-        if found[2] and there == folder:
-            return found[0]
-        module = ".".join(filter(None, (there, file.removesuffix(".py") if found[2] else "")))
-        return found[1] + b".." + module.encode() + found[3]
-
-    return re.sub(rb"(?m)^([ \t]*from )\.(\w*)([ \t]+import\b)", anew, code) if folder else code
+        place.parent.mkdir(exist_ok=True)
+        path.rename(place)
 
 
 def code_limit(name: str) -> int | None:
@@ -234,61 +198,37 @@ def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> 
 
 
 def _lazy_init():
-    """Return an __init__.py with the exports of the given one."""
+    """An __init__.py with the exports of the given one, and its modules."""
     tree = ast.parse((GIVEN / "__init__.py").read_text(encoding="utf-8"))
-    files = {
-        Path(name).stem: "." + name.removesuffix(".py").replace("/", ".")
-        for name in (*STUDENT_FILES, *SUPPLIED)
-    }
-    return LAZY_INIT.format(
-        files=files,
-        defined_in={
-            alias.name: node.module
-            for node in tree.body
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        },
-    )
+    imports = {}
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        imports[node.module] = f"import submission.{node.module} as {node.module}"
+        for alias in node.names:
+            imports[alias.name] = f"from .{node.module} import {alias.name}"
+    return LAZY_INIT.format(imports=imports)
 
 
-def changes_outside(path: Path, name: str) -> list[str]:
-    """Return a notice of the lines outside the markers in which a student's file differs from the
-    starter's; none if there are none.
-    """
-    numbers, mine = _outside(_text(path))
-    _, given = _outside(_text(GIVEN / name))
-    changed = [
-        numbers[min(first, len(numbers) - 1)]
-        for tag, _, _, first, _ in difflib.SequenceMatcher(
-            None, given, mine, autojunk=False
-        ).get_opcodes()
-        if tag != "equal"
-    ]
-    if not changed:
-        return []
-    where = "in line " if len(changed) == 1 else "at lines "
-    more = f" and {len(changed) - 5} more places" if len(changed) > 5 else ""
-    return [
-        f"{name} differs from the starter outside the markers, "
-        f"{where}{', '.join(map(str, changed[:5]))}{more}. It is graded as submitted; was that "
-        "intended?"
-    ]
+def first_change_outside(path: Path, name: str) -> int | None:
+    """The first line of a student's file that differs from the starter's outside the markers."""
+    mine, given = _outside(_text(path)), _outside(_text(GIVEN / name))
+    end = (mine[-1][0] if mine else 1, "")
+    for (number, line), (_, other) in itertools.zip_longest(mine, given, fillvalue=end):
+        if line != other:
+            return number
+    return None
 
 
 def _outside(text):
-    """Return the lines outside the markers, with their numbers. Blank lines and trailing whitespace
-    don't count.
+    """(number, line) of the lines outside the markers. Blank lines and trailing whitespace don't
+    count.
     """
-    numbers, lines, inside = [], [], False
+    found, inside = [], False
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip() == END:
-            inside = False
+        inside = inside and line.strip() != END
         if not inside and line.strip():
-            numbers.append(number)
-            lines.append(line.rstrip())
-        if line.strip() == START:
-            inside = True
-    return numbers or [1], lines
+            found.append((number, line.rstrip()))
+        inside = inside or line.strip() == START
+    return found
 
 
 def _text(path):

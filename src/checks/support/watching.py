@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder import Report, Verdict, draw_seed
-from autograder.report import BOLD, GREEN, RED, Table, harmless, write_failures
+from autograder.report import BOLD, GREEN, RED, Table, write_failures
 from checks.support.next_part import advise
 from checks.support.staging import code_limit, result_limit
 from common.files import UserError
@@ -37,27 +37,25 @@ class Files:
 
     def look(self) -> dict[str, str]:
         """Hashes of the files, by name. What vanishes while it is read isn't there."""
-        found = {}
-        for name in self._names():
-            try:
+        names, found = [], {}
+        with contextlib.suppress(OSError):
+            names = names_in(self.folder)
+        for name in (name for name in names if code_limit(name) or result_limit(name)):
+            with contextlib.suppress(OSError):
                 status = (self.folder / name).stat()
                 stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
                 if self.read.get(name, (None,))[0] != stamp:
                     content = (self.folder / name).read_bytes()
                     self.read[name] = (stamp, hashlib.sha256(content).hexdigest())
                 found[name] = self.read[name][1]
-            except OSError:
-                continue
         return found
 
-    def settled(self, sleep: Callable[[float], None]) -> dict[str, str]:
-        """As `look`, when nothing changes any more: a file may be half written."""
-        found = self.look()
-        while True:
+    def settle(self, sleep: Callable[[float], None]) -> None:
+        """Look until nothing changes any more, since a file may be half written; that is seen."""
+        self.seen, before = self.look(), None
+        while self.seen != before:
             sleep(POLL)
-            before, found = found, self.look()
-            if found == before:
-                return found
+            before, self.seen = self.seen, self.look()
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -88,14 +86,6 @@ class Files:
             if saved.is_set():
                 raise Outdated from None
             raise
-
-    def _names(self):
-        try:
-            return [
-                name for name in names_in(self.folder) if code_limit(name) or result_limit(name)
-            ]
-        except OSError:  # a folder vanished
-            return []
 
 
 def interrupt() -> None:
@@ -136,36 +126,39 @@ def watch(
             return grade(seed)
 
     try:
-        _say(table, f"\nWatching {harmless(str(files.folder))}. Ctrl-C ends it.")
+        table.write(f"\nWatching {files.folder}. Ctrl-C ends it.")
         while True:
             if files.look() == files.seen:
                 ready()
                 sleep(POLL)
                 continue
-            before, files.seen = files.seen, files.settled(sleep)
-            names = [
-                name
-                for name in sorted({*before, *files.seen})
-                if before.get(name) != files.seen.get(name)
-            ]
+            before = files.seen
+            files.settle(sleep)
+            both = sorted({*before, *files.seen})
+            names = [name for name in both if before.get(name) != files.seen.get(name)]
             if not names:
                 continue
-            heading = f"\n{time.strftime('%H:%M:%S')}  {harmless(', '.join(names))} changed"
-            _say(table, table.paint(heading, BOLD))
+            table.write(f"\n{time.strftime('%H:%M:%S')}  {', '.join(names)} changed", color=BOLD)
             try:
                 last, report = report, grade_this(report.seed)
                 write_changes(last, report, repeat, table)
                 if report.passed:
-                    report = _with_new_inputs(report, grade_this, repeat, table)
-                _say(table, "")
+                    table.write("  All pass. Once more with new random inputs:")
+                    again = grade_this(draw_seed(secret=report.hidden))
+                    if again.passed:
+                        table.write("  They pass, too.")
+                    else:  # from now on, these are the inputs, so that failures stay
+                        write_changes(report, again, repeat, table)
+                        report = again
+                table.write("")
                 table.write(advise(report, files.folder, lambda ids: repeat(ids, None)))
             except UserError as error:  # no longer a submission
-                _say(table, f"  {error}")
+                table.write(f"  {error}")
             except Outdated:
                 files.seen = before  # the changes still count
-                _say(table, "  Saved again before the grading had ended.")
+                table.write("  Saved again before the grading had ended.")
     except KeyboardInterrupt:
-        _say(table, "")
+        table.write("")
         return report
 
 
@@ -175,63 +168,36 @@ def write_changes(
     """Write how a grading differs from the one before: the checks whose outcome changed, their
     failures in full, new notices, and the scores.
     """
+
+    def essence(outcome):
+        """What a student would call another outcome."""
+        return outcome.verdict, outcome.score, outcome.message, outcome.details, outcome.hints
+
+    def failing(report):
+        fine = (None, Verdict.PASSED)
+        return {id for id, outcome in report.outcomes.items() if outcome.verdict not in fine}
+
     changed = {
         id: outcome
         for id, outcome in report.outcomes.items()
-        if _essence(outcome) != _essence(last.outcomes[id])
+        if essence(outcome) != essence(last.outcomes[id])
     }
     table.question = None  # the heading again
     for outcome in changed.values():
         table.line(outcome)
     news = [notice for notice in report.notices if notice not in last.notices]
-    write_failures(
-        replace(report, outcomes=changed, notices=news), table, lambda ids: repeat(ids, report.seed)
-    )
+    shown = replace(report, outcomes=changed, notices=news)
+    write_failures(shown, table, lambda ids: repeat(ids, report.seed))
     if changed or news:
-        _say(table, "")
-    failing = _failing(report)
+        table.write("")
     for label, ids, color in (
-        ("Now passing", _failing(last) - failing, GREEN),
-        ("Now failing", failing - _failing(last), RED),
-        ("Still failing", failing & _failing(last), RED),
+        ("Now passing", failing(last) - failing(report), GREEN),
+        ("Now failing", failing(report) - failing(last), RED),
+        ("Still failing", failing(report) & failing(last), RED),
     ):
         if ids:
             ordered = ", ".join(id for id in report.outcomes if id in ids)
             table.write(f"  {label}: {ordered}", color=color)
-    scores = f"{report.score:g} of {report.max_score_here:g}"
-    if changed:
-        scores = f"{last.score:g} -> {scores}"
-    else:
-        scores = f"Nothing changed: {scores}"
-    _say(table, table.paint(f"  {scores}", BOLD) + f"   in {report.seconds:.1f} s")
-
-
-def _with_new_inputs(report, grade, repeat, table):
-    """The Report of a grading with a new seed, if it doesn't pass; from then on that is the seed,
-    so that its failures stay.
-    """
-    _say(table, "  All pass. Once more with new random inputs:")
-    again = grade(draw_seed(secret=report.hidden))
-    if again.passed:
-        _say(table, "  They pass, too.")
-        return report
-    write_changes(report, again, repeat, table)
-    return again
-
-
-def _essence(outcome):
-    """What a student would call another outcome."""
-    return outcome.verdict, outcome.score, outcome.message, outcome.details, outcome.hints
-
-
-def _failing(report):
-    """The ids of the checks that ran and did not pass."""
-    return {
-        id
-        for id, outcome in report.outcomes.items()
-        if outcome.verdict not in (None, Verdict.PASSED)
-    }
-
-
-def _say(table, text):
-    print(text, file=table.stream, flush=True)
+    before = f"{last.score:g} ->" if changed else "Nothing changed:"
+    scores = f"  {before} {report.score:g} of {report.max_score_here:g}"
+    table.write(f"{scores}   in {report.seconds:.1f} s", color=BOLD)
