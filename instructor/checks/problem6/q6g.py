@@ -3,7 +3,7 @@
 from autograder import check
 from checks.problem6 import q6g
 from checks.problem6.q6d_attention import ATTENTION
-from checks.problem6.q6g_memory import MEMORY
+from checks.problem6.q6g_memory import MEMORY, WORK
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import pattern
 from instructor.checks.problem6.q6d_attention import LONG, inputs, text
@@ -134,7 +134,7 @@ def long_documents(rng):
     return [text(rng, drawn, function=ACROSS)]
 
 
-@draws(MEMORY, "6g-6-basic", "6g-4-hidden")
+@draws(WORK, "6g-6-basic", "6g-4-hidden")
 def large_memory(rng):
     """Far more tokens of documents than of questions."""
     return [memory(rng, rng.integers(20, 50, 3).tolist(), 1, 2, 2, 4)]
