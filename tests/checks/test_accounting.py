@@ -116,13 +116,10 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
 @pytest.mark.parametrize(
     "right, got, says",
     [
-        (40_000, 80_000, "f(3) should be 40,000; it is 80,000. That is 2 times as much."),
-        (40_000, 10_000, "That is 1/4 times as much."),
-        (40_000, -40_000, "it is -40,000."),
-        (40_000, 40_000.0, "it is 40000.0. Divide with // instead of /"),
-        (40_000, float("nan"), "it is nan."),
-        (40_000, np.int64(40_000), "NumPy's and torch's integers overflow"),
-        (40_000, torch.tensor(40_000), "NumPy's and torch's integers overflow"),
+        (40_000, 80_000, "f(3) should be 40,000; it is 80,000."),
+        (40_000, 40_000.0, "should be 40,000; it is 40000.0."),
+        (40_000, np.int64(40_000), "should be 40,000; it is a int64 NumPy array"),
+        (40_000, torch.tensor(40_000), "should be 40,000; it is a int64 tensor"),
         (1, True, "should be 1; it is True."),
         (40_000, "40000", "it is the string '40000'."),
         ("9,223,372,036,854,775,809", 5, "should be 9,223,372,036,854,775,809; it is 5."),
@@ -130,8 +127,8 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
         ((4, 7, 7), (4.0, 7, 7), "should be (4, 7, 7); it is (4.0, 7, 7)."),
         ((4, 7, 7), [4, 7, 7], "it is a list of 3."),
         ({"a": 4, "b": 5}, {"a": 4, "b": 3}, "f(3)['b'] should be 5; it is 3."),
-        ({"a": 4, "b": 5}, {"a": 4}, "should have the entries 'a', 'b'; it has 'a'."),
-        ({"a": 4, "b": 5}, {"a": 4, "b": 5, 6: 7}, "it has 6, 'a', 'b'."),
+        ({"a": 4, "b": 5}, {"a": 4}, "should be a dict with 'a', 'b'; it is a dict with 'a'."),
+        ({"a": 4, "b": 5}, {"a": 4, "b": 5, 6: 7}, "it is a dict with 'a', 'b', 6."),
     ],
 )
 def test_a_wrong_count_says_what_was_expected(right, got, says):

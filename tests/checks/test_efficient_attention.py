@@ -10,9 +10,10 @@ import torch.nn.functional as F
 
 from checks.problem6.q6d import shown
 from checks.problem6.q6d_attention import summed
-from checks.problem6.q6d_work import counted, long_text
+from checks.problem6.q6d_work import count_flops, long_text
+from instructor.checks.problem6 import q6g
 from instructor.checks.problem6.q6d import spec
-from instructor.checks.problem6.q6d_attention import text
+from instructor.checks.problem6.q6d_attention import some_rows, text
 
 
 @pytest.fixture
@@ -166,26 +167,33 @@ def test_flops_are_counted(sparse, monkeypatch):
     }
     for attend in ways.values():
         monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: attend(q, k, v))
-        assert run(counted, **inputs) == {"count": 100 * 100, "flops": 4 * 100 * 100 * 8}
+        assert run(count_flops, **inputs) == 4 * 100 * 100 * 8
     diagonal = torch.eye(100).to_sparse()
     monkeypatch.setattr(sparse, "sparse_attention", lambda q, k, v, *_: diagonal @ v[0, 0])
-    assert run(counted, **inputs)["flops"] == 2 * 100 * 8
+    assert run(count_flops, **inputs) == 2 * 100 * 8
 
 
-@pytest.mark.parametrize("function", ["sparse_attention", "SparseSelfAttention"])
-def test_long_texts_are_right_and_loops_are_stopped(sparse, seed, function):
+FUNCTIONS = "sparse_attention", "SparseSelfAttention", "cross_document_attention"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_rows_of_long_texts_are_those_of_the_whole(sparse, seed, function):
     rng = np.random.default_rng(seed)
     drawn = spec(1500, 20, (650,), bool(rng.integers(2)), (7, 300))
+    if function == "cross_document_attention":
+        drawn = q6g.of([700, 1, 789], 10, 20)
     call = text(rng, drawn, 1, 4, function)
-    mask = mask_of(1500, *pattern_of(sparse, drawn))
-    draw = np.random.RandomState(call["seed"]).standard_normal
-    q, k, v = (torch.from_numpy(draw((1, 1, 1500, 4))).float() for _ in "qkv")
-    k, v = (k, v) if function == "sparse_attention" else (q, q)
-    y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    wanted, got = run(summed, x=y, seed=call["seed"], stretch=1000), run(long_text, **call)
-    assert not got["loop"] and got["output"]["what"] == wanted["what"]
-    assert np.allclose(got["output"]["sums"], wanted["sums"], atol=1e-5)
-    assert run(long_text, **{**call, "operations": 10}) == {"loop": True, "output": None}
+    rows = run(some_rows, **call)["rows"]
+    whole = run(long_text, **{name: value for name, value in call.items() if name != "rows"})
+    assert not whole["loop"] and rows.size(2) >= 60
+    assert torch.allclose(whole["output"][:, :, call["rows"]], rows, atol=1e-5)
+
+
+def test_a_loop_over_positions_is_stopped(sparse, seed, monkeypatch):
+    monkeypatch.setattr(sparse, "sparse_attention", lambda q, *_: [q + 1 for _ in range(201)])
+    call = text(np.random.default_rng(seed), spec(100, 20, (), True))
+    del call["rows"]
+    assert run(long_text, **call) == {"loop": True, "output": None}
 
 
 def test_documents_are_dense_attention_under_their_mask(sparse, seed):

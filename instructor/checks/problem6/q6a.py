@@ -3,6 +3,7 @@
 import itertools
 
 from autograder import check
+from checks.problem6 import q6a
 from checks.problem6.q6a import COUNTS
 from instructor.checks.drawing import draws
 
@@ -20,6 +21,7 @@ SIZES = {
     "model_flops": "n_layer d_model n_head d_ff vocab_size seq_len",
     "kv_cache_bytes": "n_layer d_model n_head seq_len",
 }
+OTHERS = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
 # Options with which other lines may run than with the defaults.
 OTHER_OPTIONS = {
     "attention_parameters": {"bias": False},
@@ -32,13 +34,18 @@ BAD_OPTIONS = {  # of kv_cache_bytes(3, 48, 12, 7)
     "batch": (0, -1, 2.5, True),
     "dtype": ("float64", "int4", ""),
 }
+CHOICES = (True, False)  # bias, learned positions, tied embeddings
+MODEL_OPTIONS = [
+    {"bias": bias, "learned_positions": learned, "tied": tied}
+    for bias, learned, tied in itertools.product(CHOICES, CHOICES, CHOICES)
+]
 EXAMPLE = {"d_model": 512, "n_head": 8, "d_ff": 2048, "seq_len": 100}  # the handout's
 
 
 @check("6a-4-hidden")
 def test_other_sizes(student, calls):
     """As the basic checks, with other sizes."""
-    COUNTS.require(student, calls)
+    q6a.test_counts(student, calls)
 
 
 def call(function: str, sizes: dict[str, int], **options) -> dict:
@@ -53,25 +60,15 @@ def by_name(function: str, sizes: dict[str, int]) -> dict:
     return {"function": function, "sizes": [], "options": given}
 
 
-def model_options(*wanted: tuple[bool, bool, bool]) -> list[dict[str, bool]]:
-    """Options of model_parameters."""
-    return [dict(zip(("bias", "learned_positions", "tied"), each)) for each in wanted]
-
-
 def small_sizes(rng) -> dict[str, int]:
     """Draw sizes of a small model. Only d_model is a multiple of another size, n_head; d_ff is not
     4 d_model.
     """
     n_head, width = int(rng.integers(2, 10)), int(rng.integers(3, 20))
-    return {
-        "n_layer": int(rng.integers(3, 8)),
-        "d_model": n_head * width,
-        "n_head": n_head,
-        "d_ff": int(rng.integers(20, 300)),
-        "vocab_size": int(rng.integers(30, 200)),
-        "block_size": int(rng.integers(20, 100)),
-        "seq_len": int(rng.integers(5, 70)),
-    }
+    ranges = {"n_layer": (3, 8), "d_ff": (20, 300), "vocab_size": (30, 200)}
+    ranges |= {"block_size": (20, 100), "seq_len": (5, 70)}
+    others = {name: int(rng.integers(*ends)) for name, ends in ranges.items()}
+    return {"d_model": n_head * width, "n_head": n_head, **others}
 
 
 def odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
@@ -83,9 +80,8 @@ def odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
         return int(rng.integers(low, high)) | 1
 
     n_head = odd(2, 50)
-    names = ("n_layer", "d_ff", "vocab_size", "block_size", "seq_len")
     sizes = {"d_model": n_head * odd(width // 2, width), "n_head": n_head}
-    return sizes | {name: odd(high // 2, high) for name in names}
+    return sizes | {name: odd(high // 2, high) for name in OTHERS}
 
 
 @draws(COUNTS, "6a-0-basic")
@@ -98,15 +94,13 @@ def shapes(rng):
 @draws(COUNTS, "6a-1-basic")
 def parameters(rng):
     """With and without biases, learned positions and tied embeddings; also for the same sizes."""
-    parts, switch = ("attention_parameters", "layer_parameters"), (True, False)
+    parts, same = ("attention_parameters", "layer_parameters"), small_sizes(rng)
     calls = [call(name, EXAMPLE) for name in parts]
-    same = small_sizes(rng)
     for sizes in (same, small_sizes(rng)):
-        calls += [call(name, sizes, bias=bias) for bias in switch for name in parts]
+        calls += [call(name, sizes, bias=bias) for bias in CHOICES for name in parts]
     calls.append(call("model_parameters", small_sizes(rng)))
-    options = model_options(*itertools.product(switch, switch, switch))
-    calls += [call("model_parameters", same, **each) for each in options]
-    return calls + [call("model_parameters", small_sizes(rng), **each) for each in options]
+    calls += [call("model_parameters", same, **each) for each in MODEL_OPTIONS]
+    return calls + [call("model_parameters", small_sizes(rng), **each) for each in MODEL_OPTIONS]
 
 
 @draws(COUNTS, "6a-2-basic")
@@ -126,10 +120,9 @@ def cache(rng):
     for dtype in ("int8", "float32", "bfloat16", "float16"):
         n_head, n_kv_head = [(6, 2), (8, 2), (9, 3), (10, 5)][rng.integers(4)]
         sizes = small_sizes(rng) | {"n_head": n_head, "d_model": n_head * int(rng.integers(3, 20))}
-        options = {"dtype": dtype, "n_kv_head": n_kv_head, "batch": int(rng.integers(3, 6))}
-        for names in (("dtype",), ("dtype", "n_kv_head"), tuple(options)):
-            given = {name: options[name] for name in names}
-            calls.append(call("kv_cache_bytes", sizes, **given))
+        batch = int(rng.integers(3, 6))
+        for more in ({}, {"n_kv_head": n_kv_head}, {"n_kv_head": n_kv_head, "batch": batch}):
+            calls.append(call("kv_cache_bytes", sizes, dtype=dtype, **more))
     calls.append(call("kv_cache_bytes", sizes, n_kv_head=n_kv_head))
     example = {"n_layer": 40, "d_model": 5120, "seq_len": 4096}
     return calls + [call("kv_cache_bytes", example | {"n_head": heads}) for heads in (40, 32)]
@@ -143,9 +136,8 @@ def unusual(rng):
     the sizes fit, but no product of two does, so an overflowed count is never right.
     """
     large = [odd_sizes(rng, high=10**10, width=10**17) for _ in range(len(SIZES) + 1)]
-    (options,) = model_options(rng.integers(2, size=3, dtype=bool).tolist())
     calls = [by_name(name, sizes) for name, sizes in zip(SIZES, large)]
-    calls.append(call("model_parameters", large[-1], **options))
+    calls.append(call("model_parameters", large[-1], **MODEL_OPTIONS[rng.integers(8)]))
     cached = {"n_kv_head": 1, "dtype": "int8", "batch": large[0]["d_ff"]}
     calls.append(call("kv_cache_bytes", large[-1], **cached))
     ones = dict.fromkeys(odd_sizes(rng), 1)
@@ -155,11 +147,7 @@ def unusual(rng):
 @draws(COUNTS, "6a-5-basic")
 def refused(rng):
     """Sizes that don't exist, in every function, with its options and without."""
-    n_head, width = 2 * int(rng.integers(2, 25)) + 1, 2 * int(rng.integers(10, 25)) + 1
-    others = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
-    right = {"d_model": n_head * width, "n_head": n_head}
-    right |= {name: int(rng.integers(20, 50)) for name in others}
-    calls = []
+    right, calls = odd_sizes(rng), []
     for function, names in SIZES.items():
         for name in names.split():
             size = right[name]
@@ -168,8 +156,7 @@ def refused(rng):
                 bad += [2, size + 1, 3 * right["d_model"]]  # don't divide d_model, which is odd
             calls += [call(function, right | {name: value}) for value in bad]
             if options := OTHER_OPTIONS.get(function):
-                for value in (0, bad[-1]):
-                    calls.append(call(function, right | {name: value}, **options))
+                calls += [call(function, right | {name: x}, **options) for x in (0, bad[-1])]
     return calls + [
         {"function": "kv_cache_bytes", "sizes": [3, 48, 12, 7], "options": {option: value}}
         for option, values in BAD_OPTIONS.items()
@@ -185,9 +172,8 @@ def any_sizes(rng):
     narrow = {**odd_sizes(rng), "d_model": small["n_head"], "n_head": small["n_head"]}
     calls = [call(name, sizes) for sizes in (small, one_head, narrow) for name in SIZES]
     calls += [by_name(name, other) for name in SIZES]
-    wanted = (False, True, True), (True, False, False), (False, False, True)
     for sizes in (small, other):
-        calls += [call("model_parameters", sizes, **each) for each in model_options(*wanted)]
+        calls += [call("model_parameters", sizes, **MODEL_OPTIONS[n]) for n in (3, 4, 6)]
         for dtype in ("int8", "float32", "bfloat16"):
             cached = {"n_kv_head": 1, "dtype": dtype, "batch": int(rng.integers(2, 9))}
             calls.append(call("kv_cache_bytes", sizes, **cached))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks.problem6.q6d import CHOSEN, COUNTS, LARGE, MADE, ROW, ROWS
+from checks.problem6.q6d import CHOSEN, COUNTS, LARGE, ROWS
 from instructor.checks.drawing import draws
 
 TOKENS = (  # like headers; the default expression matches three
@@ -11,12 +11,17 @@ TOKENS = (  # like headers; the default expression matches three
 )
 
 
+def pattern(window: int, strides=(), causal: bool = True) -> dict:
+    """The arguments of Pattern."""
+    return {"window": int(window), "strides": (*map(int, strides),), "causal": causal}
+
+
 def spec(n, window, strides, causal, chosen=(), kind="list") -> dict:
     """A pattern for n positions. chosen: the global positions as they are passed, in any order,
     perhaps repeated; kind: their type.
     """
-    pattern = {"window": int(window), "strides": [*map(int, strides)], "causal": causal}
-    return {"n": int(n), "pattern": pattern, "chosen": [*map(int, chosen)], "kind": kind}
+    drawn = {"n": int(n), "pattern": pattern(window, strides, causal)}
+    return {**drawn, "chosen": [*map(int, chosen)], "kind": kind}
 
 
 def draw_spec(rng, causal, n=None, window=None, kind="list") -> dict:
@@ -46,13 +51,8 @@ def edge_specs(rng, short=True) -> list[dict]:
         (n, 1, (4,), range(n)),
     ]
     if not short:
-        edges += [
-            (1, 0, (), ()),
-            (n, 0, (), ()),
-            (n, 0, (), chosen),
-            (n, n - 1, (3, n), ()),
-            (n, 4, (), ()),
-        ]
+        edges += [(n, n - 1, (3, n), ()), (n, 4, (), ())]
+        edges += [(1, 0, (), ()), (n, 0, (), ()), (n, 0, (), chosen)]
     return [spec(*edge[:3], causal, edge[3]) for causal in (False, True) for edge in edges]
 
 
@@ -91,11 +91,12 @@ def global_positions(rng):
 @draws(ROWS, "6d-6-basic")
 def rows(rng):
     """Patterns in which every rule has an effect, and extreme ones."""
-    return [
+    drawn = [
         draw_spec(rng, causal, rng.integers(20, 26), rng.integers(3, 5), kind)
         for kind in ("list", "set", "iterator")
         for causal in (False, True)
-    ] + edge_specs(rng)
+    ]
+    return [{"i": None, **each} for each in drawn + edge_specs(rng)]
 
 
 @draws(COUNTS, "6d-7-basic")
@@ -135,16 +136,17 @@ def choices(rng):
     ]
 
 
-@draws(ROW, "6d-18-basic")
+@draws(ROWS, "6d-18-basic")
 def places(rng):
-    """Positions that exist, and others."""
-    both, causal = (draw_spec(rng, causal) for causal in (False, True))
-    n = both["n"]
+    """All positions, and others; global positions that do not exist; patterns that do not."""
+    both, causal = (draw_spec(rng, causal, 24, 4) for causal in (False, True))
     return [
-        *({"i": both["n"] - 1, **both}, {"i": 0, **causal}),
-        *({"i": i, **both} for i in (n, -1, n + 9)),
-        {"i": 2, **both, "chosen": [1, n]},
+        *({"i": None, **each} for each in (both, causal)),
+        *({"i": i, **both} for i in (24, -1, 33)),
+        {"i": 2, **both, "chosen": [1, 24]},
         {"i": 2, **causal, "chosen": [-1]},
+        {"i": 2, **spec(9, -1, (3,), False)},
+        {"i": 2, **spec(9, 2, (3, 0), False)},
     ]
 
 
@@ -153,11 +155,3 @@ def counts(rng):
     """Global positions that exist, and others."""
     both, causal = (draw_spec(rng, causal) for causal in (False, True))
     return [both, {**causal, "chosen": [causal["n"]]}, {**both, "chosen": [3, -2]}]
-
-
-@draws(MADE, "6d-18-basic")
-def patterns(rng):
-    """Patterns that exist, and others."""
-    window, stride = int(rng.integers(4)), int(rng.integers(1, 5))
-    sizes = ((window, [stride, 7]), (-1, [stride]), (window, [stride, 0]))
-    return [{"window": window, "strides": strides} for window, strides in sizes]

@@ -3,64 +3,55 @@
 import numpy as np
 
 from checks.problem6.q6d_module import LAYER, draw_layer
-from checks.problem6.q6d_work import LONG
 from instructor.checks.drawing import draws
-from instructor.checks.problem6.q6d_attention import two_texts
+from instructor.checks.problem6.q6d import draw_spec, spec
+from instructor.checks.problem6.q6d_attention import LONG, draw_long, text
 
 
-def draw_pattern(rng, causal: bool, T: int) -> tuple[dict, list[int]]:
-    """Draw a pattern in which every rule has an effect, and global positions: two strides beyond
-    the window and one within it; three positions, two of them in reach of each other, in any order
-    and one of them twice.
-    """
-    window = int(rng.integers(3, 5))
-    strides = rng.choice(np.arange(window + 2, T // 2), 2, replace=False).tolist()
-    near, first = int(rng.integers(1, window)), int(rng.integers(1, T // 2 - window))
-    chosen = [first, first + near, int(rng.integers(T // 2 + window, T - 1)), first]
-    return (
-        pattern(window, rng.permutation([*strides, near]).tolist(), causal),
-        rng.permutation(chosen).tolist(),
-    )
-
-
-def pattern(window: int, strides=(), causal: bool = True) -> dict:
-    """The arguments of Pattern."""
-    return {"window": window, "strides": tuple(strides), "causal": causal}
-
-
-def layer(rng, n_head: int, head_dim: int, pattern: dict, **more) -> dict:
+def layer(rng, sizes: tuple[int, int], pattern: dict, **more) -> dict:
     """Draw a module.
 
     Args:
+        sizes: n_head and head_dim.
         more: replaces any of its settings.
     """
-    sizes = {"n_embd": n_head * head_dim, "n_head": n_head, "pattern": pattern}
+    (n_head, head_dim), seed = sizes, int(rng.integers(2**31))
+    given = {"n_embd": n_head * head_dim, "n_head": n_head, "pattern": pattern, "seed": seed}
     settings = {"dense": None, "max_positions": None, "max_global": None, "dtype": "float32"}
-    return {**sizes, "seed": int(rng.integers(2**31)), **settings, **more}
+    return {**given, **settings, **more}
 
 
-def rotating(rng, sizes: tuple[int, int], pattern: dict, block_size: int, longest=None) -> dict:
-    """Draw a module from a dense one that rotates. longest: its max_positions."""
-    dense = {"block_size": block_size, "rope": True}
-    return layer(rng, *sizes, pattern, dense=dense, max_positions=longest)
+def dense(block_size: int, rope: bool = False, longest: int | None = None) -> dict:
+    """Settings of a module that is made from a dense one. longest: its max_positions."""
+    return {"dense": {"block_size": block_size, "rope": rope}, "max_positions": longest}
 
 
-def call(layer: dict, B: int, T: int, chosen=(), once: bool = False) -> dict:
-    """The inputs of a call. once: an iterator gives the global positions."""
-    chosen = chosen if chosen is None else list(chosen)
-    return {"layer": layer, "B": B, "T": T, "chosen": chosen, "once": once}
+def call(rng, sizes: tuple[int, int], drawn: dict, B: int = 1, **more) -> dict:
+    """The inputs of a call of a module.
+
+    Args:
+        drawn: its pattern, with positions, as `spec` makes them.
+        more: settings of the module.
+    """
+    module, once = layer(rng, sizes, drawn["pattern"], **more), drawn["kind"] == "iterator"
+    return {"layer": module, "B": B, "T": drawn["n"], "chosen": drawn["chosen"], "once": once}
 
 
-def predicted(rng, T: int, pattern: dict, max_global: int | None) -> dict:
+def predicted(rng, drawn: dict, max_global: int | None) -> dict:
     """Draw a call without positions. Even in float32 it is clear which scores are above 0, and
     which are the highest.
     """
     while True:
-        drawn = layer(rng, 3, 2, pattern, max_global=max_global)
-        weights, x = draw_layer.function(drawn, 1, T)
+        inputs = call(rng, (3, 2), {**drawn, "chosen": None}, max_global=max_global)
+        weights, x = draw_layer.function(inputs["layer"], 1, drawn["n"])
         scores = x[0] @ weights["predictor.weight"][0] + weights["predictor.bias"]
         if min(np.diff(np.sort(scores)).min(), abs(scores).min()) > 1e-4:
-            return call(drawn, 1, T, None)
+            return inputs
+
+
+def two(rng, T: int) -> list[dict]:
+    """A causal pattern and one in both directions."""
+    return [draw_spec(rng, causal, T, rng.integers(3, 5)) for causal in (True, False)]
 
 
 @draws(LAYER, "6d-9-basic")
@@ -69,29 +60,29 @@ def modules(rng):
     predictor's choice; rotating modules, at their length and for longer texts.
     """
     T = int(rng.integers(20, 26))
-    (causal, some), (both, others) = (draw_pattern(rng, causal, T) for causal in (True, False))
-    few, every = pattern(2, (5,), False), pattern(T)
-    dense = {"block_size": 64, "rope": False}
-    covered = layer(rng, 3, 2, every, dense={**dense, "block_size": T + 3})
+    causal, both = two(rng, T)
+    few, every = spec(T, 2, (5,), False), spec(T, T, (), True)
     longest = int(rng.integers(T + 2, T + 12))
     return [
-        call(covered, 2, T),
-        call(layer(rng, 3, 2, causal, dense=dense), 1, T, some),
-        call(layer(rng, 2, 3, both, dense=dense), 1, T, others),
-        *(call(layer(rng, 2, 3, both), 1, T, others[:n]) for n in (4, 2)),
-        call(layer(rng, 3, 2, causal), 1, T, some),
-        call(layer(rng, 3, 2, few), 1, T),
-        predicted(rng, T, few, 4),
-        predicted(rng, T, pattern(3), None),
-        call(rotating(rng, (2, 4), every, T), 1, T),
-        call(rotating(rng, (2, 4), both, 13, longest), 1, T, others),
+        call(rng, (3, 2), every, 2, **dense(T + 3)),
+        call(rng, (3, 2), causal, **dense(64)),
+        call(rng, (2, 3), both, **dense(64)),
+        call(rng, (2, 3), both),
+        call(rng, (2, 3), {**both, "chosen": both["chosen"][:2]}),
+        call(rng, (3, 2), causal),
+        call(rng, (3, 2), few),
+        predicted(rng, few, 4),
+        predicted(rng, spec(T, 3, (), True), None),
+        call(rng, (2, 4), every, **dense(T, True)),
+        call(rng, (2, 4), both, **dense(13, True, longest)),
     ]
 
 
 @draws(LONG, "6d-9-basic")
 def long_modules(rng):
-    """Long texts."""
-    return two_texts(rng, 40_000, "SparseSelfAttention")
+    """A long text."""
+    drawn = draw_long(rng, 24_000, bool(rng.integers(2)))
+    return [text(rng, drawn, function="SparseSelfAttention")]
 
 
 @draws(LAYER, "6d-20-basic")
@@ -100,17 +91,13 @@ def accepted(rng):
     a table that is shorter than the dense module's.
     """
     T = int(rng.integers(16, 20))
-    (causal, some), (both, others) = (draw_pattern(rng, causal, T) for causal in (True, False))
-    short, wide = {"block_size": 7, "rope": False}, {"dtype": "float64"}
+    causal, both = two(rng, T)
     return [
-        *(call(layer(rng, 2, 2, both), 1, T, others, once) for once in (False, True)),
-        call(layer(rng, 2, 2, both, **wide), 1, T, others),
-        call(layer(rng, 2, 2, causal, dense={**short, "block_size": T}, **wide), 1, T, some),
-        *(
-            call(layer(rng, 2, 2, causal, dense=short, max_positions=longest), 1, T, some)
-            for longest in (None, 9)
-        ),
-        call(rotating(rng, (2, 4), both, 64, T + 1), 1, T, others),
+        *(call(rng, (2, 2), {**both, "kind": kind}) for kind in ("list", "iterator")),
+        call(rng, (2, 2), both, dtype="float64"),
+        call(rng, (2, 2), causal, dtype="float64", **dense(T)),
+        *(call(rng, (2, 2), causal, **dense(7, longest=longest)) for longest in (None, 9)),
+        call(rng, (2, 4), both, **dense(64, True, T + 1)),
     ]
 
 
@@ -120,15 +107,13 @@ def refused(rng):
     that are longer than a table, which may be shorter than the dense module's.
     """
     T = int(rng.integers(16, 20))
-    both, _ = draw_pattern(rng, False, T)
-    new = layer(rng, 2, 2, both)
+    _, both = two(rng, T)
     return [
-        call({**new, "n_embd": 5}, 1, T),
-        call(new, 1, T, [2, T]),
-        call(new, 1, T, [-1]),
-        call(new, 2, T, None),
-        call(rotating(rng, (2, 4), both, T - 1), 1, T),
-        call(rotating(rng, (2, 4), both, T + 3, T - 1), 1, T),
+        call(rng, (2, 2), both, n_embd=5),
+        *(call(rng, (2, 2), {**both, "chosen": chosen}) for chosen in ([2, T], [-1])),
+        call(rng, (2, 2), {**both, "chosen": None}, 2),
+        call(rng, (2, 4), both, **dense(T - 1, True)),
+        call(rng, (2, 4), both, **dense(T + 3, True, T - 1)),
     ]
 
 
@@ -136,12 +121,12 @@ def refused(rng):
 def rotated(rng):
     """At the dense module's length, shorter and stretched; in both directions, too."""
     T = int(rng.integers(31, 39))
-    (causal, some), (both, others) = (draw_pattern(rng, causal, T) for causal in (True, False))
-    every = pattern(T + 2)
+    causal, both = two(rng, T)
+    every = spec(T, T + 2, (), True)
     return [
-        call(rotating(rng, (3, 4), every, T), 2, T),
-        call(rotating(rng, (2, 6), causal, 64), 1, T, some),
-        call(rotating(rng, (2, 4), both, T + 1), 2, T, others),
-        call(rotating(rng, (2, 6), causal, 13, T + 7), 2, T, some),
-        call(rotating(rng, (2, 6), every, T + 3, 5 * T), 1, T),
+        call(rng, (3, 4), every, 2, **dense(T, True)),
+        call(rng, (2, 6), causal, **dense(64, True)),
+        call(rng, (2, 4), both, 2, **dense(T + 1, True)),
+        call(rng, (2, 6), causal, 2, **dense(13, True, T + 7)),
+        call(rng, (2, 6), every, **dense(T + 3, True, 5 * T)),
     ]

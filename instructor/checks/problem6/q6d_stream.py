@@ -3,23 +3,24 @@
 import numpy as np
 
 from autograder import check
-from checks.problem6.q6d_module import LAYER
+from checks.problem6 import q6d_module, q6d_stream
 from checks.problem6.q6d_stream import CACHE, STREAM
 from instructor.checks.drawing import draws
-from instructor.checks.problem6.q6d_module import layer, pattern, rotating
+from instructor.checks.problem6.q6d import pattern
+from instructor.checks.problem6.q6d_module import dense, layer
 
 
 @check("6d-13-hidden")
 def test_cache(student, calls):
     """Outputs and cache after each call, for all kinds of windows and strides."""
-    CACHE.require(student, calls)
+    q6d_stream.test_cache(student, calls)
 
 
 @check("6d-14-hidden")
 def test_rotation(student, calls):
     """A rotating dense module, at its own length and stretched; also in a stream."""
-    LAYER.require(student, calls)
-    STREAM.require(student, calls)
+    q6d_module.test_module(student, calls)
+    q6d_stream.test_stream(student, calls)
 
 
 def cut(rng, T: int) -> list[int]:
@@ -47,18 +48,18 @@ def streams(rng):
     rotating; and in turns with another stream.
     """
     T = int(rng.integers(26, 31))
-    plain = layer(rng, 3, 2, pattern(4, (11,)))
-    narrow = layer(rng, 2, 1, pattern(12, (37,)))
-    stretched = rotating(rng, (2, 4), pattern(3, (8,)), 13, T + 4)
+    plain = layer(rng, (3, 2), pattern(4, (11,)))
+    narrow = layer(rng, (2, 1), pattern(12, (37,)))
+    stretched = layer(rng, (2, 4), pattern(3, (8,)), **dense(13, True, T + 4))
     return [
         stream(rng, plain, 2, cut(rng, T), 4),
         stream(rng, plain, 1, [1] * T, 4),
-        stream(rng, layer(rng, 3, 2, pattern(3, (7, 19))), 1, cut(rng, T), 4),
-        stream(rng, layer(rng, 3, 2, pattern(6)), 1, [T], 4),
-        stream(rng, layer(rng, 2, 3, pattern(2, (9, 4))), 1, cut(rng, T), 4),
+        stream(rng, layer(rng, (3, 2), pattern(3, (7, 19))), 1, cut(rng, T), 4),
+        stream(rng, layer(rng, (3, 2), pattern(6)), 1, [T], 4),
+        stream(rng, layer(rng, (2, 3), pattern(2, (9, 4))), 1, cut(rng, T), 4),
         stream(rng, narrow, 1, [1, 131, 6], 5),
         stream(rng, stretched, 1, cut(rng, T), 3),
-        stream(rng, layer(rng, 3, 2, pattern(3, (8,))), 1, cut(rng, T), 3, in_turns=True),
+        stream(rng, layer(rng, (3, 2), pattern(3, (8,))), 1, cut(rng, T), 3, in_turns=True),
     ]
 
 
@@ -71,7 +72,7 @@ def caches(rng, large):
     sevens = [7] * (T // 7) + [T % 7] * (T % 7 > 0)
 
     def of(*given, **more):
-        return layer(rng, *sizes, pattern(*given), **more)
+        return layer(rng, sizes, pattern(*given), **more)
 
     streams = [
         stream(rng, of(window, (far, 2)), 2, cut(rng, T), 3),
@@ -80,7 +81,9 @@ def caches(rng, large):
         stream(rng, of(window, (2, far)), 1, [T], 0),
         stream(rng, of(far, (window,)), 1, sevens, 6),
         stream(rng, of(window, (1,)), 1, cut(rng, T), None, in_turns=True),
-        stream(rng, rotating(rng, (2, 4), pattern(3, (6,)), 11, T + 3), 1, cut(rng, T), 3),
+        stream(
+            rng, layer(rng, (2, 4), pattern(3, (6,)), **dense(11, True, T + 3)), 1, cut(rng, T), 3
+        ),
     ]
     if not large:
         wide = of(window, (far,), dtype="float64")
@@ -99,7 +102,7 @@ def refused(rng):
     """
     T = int(rng.integers(18, 23))
     window, stride = int(rng.integers(2, 5)), int(rng.integers(5, 9))
-    reads = rotating(rng, (2, 2), pattern(window, (stride,)), T)
+    reads = layer(rng, (2, 2), pattern(window, (stride,)), **dense(T, True))
     cuts = [6, 3, T - 9]
     bad = [
         {"call": 1, "positions": positions, "booleans": booleans}
@@ -111,7 +114,7 @@ def refused(rng):
         for ignored in (False, True)
         for one in bad
     ]
-    in_both = layer(rng, 3, 2, pattern(window, (stride,), causal=False))
+    in_both = layer(rng, (3, 2), pattern(window, (stride,), causal=False))
     return [*valid, *tried, stream(rng, in_both, 1, cuts, 3)]
 
 
@@ -121,6 +124,6 @@ def rotated(rng):
     T = int(rng.integers(37, 43))
     given = pattern(4, (11, 6))
     return [
-        stream(rng, rotating(rng, (2, 6), given, 64), 1, cut(rng, T), 3),
-        stream(rng, rotating(rng, (3, 4), given, 13, T + 5), 2, cut(rng, T), 3),
+        stream(rng, layer(rng, (2, 6), given, **dense(64, True)), 1, cut(rng, T), 3),
+        stream(rng, layer(rng, (3, 4), given, **dense(13, True, T + 5)), 2, cut(rng, T), 3),
     ]

@@ -1,13 +1,13 @@
-"""Question 6d, basic: the output of sparse_attention, its gradients, and what it rejects."""
+"""Questions 6d and 6g: the output of attention along a pattern or across documents, its gradients,
+and what it rejects.
+"""
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from autograder import NotImplementedYet, WrongAnswer, check, describe, probe
-from autograder.inside.wire import Array
+from autograder import NotImplementedYet, WrongAnswer, describe, probe
 from checks.problem6.q6d import given, shown
-from checks.support.asked import Asked, Close, Same
+from checks.problem6.shared import CHANGED, UNREACHED, differentiate
+from checks.support.asked import Asked, Close
 
 
 @probe
@@ -53,71 +53,76 @@ class Summed(Close):
         if found.get("what") != right["what"]:
             raise WrongAnswer(f"{name} should be {right['what']}; it is {found.get('what')}.")
         each = "each position" if right["stretch"] == 1 else f"{right['stretch']} positions each"
-        sums, wanted = found["sums"], right["sums"]
-        try:
-            self._require(f"{name}, summed over {each} with random signs", sums, wanted)
-        except WrongAnswer as wrong:
-            alike = isinstance(sums, Array) and describe(sums) == describe(wanted)
-            if not (alike and np.abs(sums.data - wanted.data).max() < 1e-3):
-                raise
-            # a known mistake's reply would look right
-            advice = "It is nearly right. Is a part of it computed in a lower precision?"
-            raise WrongAnswer(f"{wrong.message}\n{advice}", compared=wrong.compared) from None
+        words = f"{name}, summed over {each} with random signs"
+        self._require(words, found["sums"], right["sums"])
 
 
-@probe(uses=(given, summed))
-def attend(shape, pattern, chosen, kind, dtype, scale, transposed, gradients, seed, stretch):
-    """Run sparse_attention on random numbers: its output, which inputs it changed, and the
-    gradients of sum(output * upstream).
+@probe(uses=(given,))
+def call_attention(function, q, k, v, arguments):
+    """For other probes: run sparse_attention, cross_document_attention, or a SparseSelfAttention
+    that passes its input on as q, k and v.
+    """
+    import torch
+
+    from submission.problem6 import efficient_attention as student
+
+    if function == "cross_document_attention":
+        lengths, window = arguments["lengths"], arguments["window"]
+        lengths = iter(lengths) if arguments["kind"] == "iterator" else lengths
+        return student.cross_document_attention(q, k, v, lengths, window)
+    pattern, chosen = given(**arguments)
+    if function == "sparse_attention":
+        globals_ = [chosen] if arguments["chosen"] else []
+        return student.sparse_attention(q, k, v, pattern, *globals_)
+    layer = student.SparseSelfAttention(q.size(3), 1, pattern)
+    for linear in (layer.query, layer.key, layer.value, layer.proj):
+        torch.nn.init.eye_(linear.weight)
+        torch.nn.init.zeros_(linear.bias)
+    return layer.eval()(q[:, 0], chosen)[:, None]
+
+
+@probe(uses=(call_attention, summed, differentiate))
+def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed, stretch):
+    """Run attention on random q (times `scale`), k and v: its output, which of them it changed, and
+    gradients.
     """
     import numpy as np
     import torch
 
-    from submission.problem6.efficient_attention import sparse_attention
-
     # RandomState gives the same numbers in all NumPy versions
-    draw, inputs = np.random.RandomState(seed).standard_normal, []
-    drawn = [
-        (factor * draw(tuple(shape))).astype("float32").astype(dtype) for factor in (scale, 1, 1, 1)
-    ]
-    for array in drawn[:3]:
-        x = torch.from_numpy(array.copy())
+    draw, inputs = np.random.RandomState(seed).standard_normal, {}
+    for name, factor in zip("qkv", (scale, 1, 1)):
+        x = torch.from_numpy((factor * draw(tuple(shape))).astype("float32").astype(dtype))
         if transposed:  # the memory layout of heads after splitting
             x = x.transpose(1, 2).contiguous().transpose(1, 2)
-        inputs.append(x.requires_grad_(gradients))
-    pattern, positions = given(pattern, chosen, kind)
-    output = sparse_attention(*inputs, pattern, *([positions] if chosen else []))
-    changed = [
-        name
-        for name, x, array in zip("qkv", inputs, drawn)
-        if not torch.equal(x.detach(), torch.from_numpy(array))
-    ]
-    if gradients and isinstance(output, torch.Tensor) and output.requires_grad:
-        (output * torch.from_numpy(drawn[3])).sum().backward()
+        inputs[name] = x.requires_grad_(gradients)
+    copies = {name: x.detach().clone() for name, x in inputs.items()}
+    output = call_attention(function, *inputs.values(), arguments)
+    changed = [name for name, x in inputs.items() if not torch.equal(x, copies[name])]
+    found = differentiate([output], inputs if gradients else {})
     return {
         "output": summed(output, seed, stretch),
         "changed": changed,
-        "unreached": [name for name, x in zip("qkv", inputs) if gradients and x.grad is None],
-        **{name: summed(x.grad, seed, stretch) for name, x in zip("qkv", inputs)},
+        "unreached": found["unreached"],
+        **{name: summed(found["gradients"].get(name), seed, stretch) for name in "qkv"},
     }
 
 
 def written(inputs: dict) -> str:
     """The call as a student would write it."""
-    return (
-        f"sparse_attention(q, k, v, {shown(inputs)}), with {inputs['dtype']} of shape "
-        f"{tuple(inputs['shape'])}"
-    )
+    arguments, given = inputs["arguments"], "q, k, v"
+    if inputs["function"] == "cross_document_attention":
+        lengths = arguments["lengths"]
+        some = lengths if len(lengths) < 9 else f"{len(lengths)} times {lengths[0]}"
+        some = f"iter({some})" if arguments["kind"] == "iterator" else some
+        words = f"{some}, {arguments['window']}"
+    else:
+        given = given if inputs["function"] == "sparse_attention" else "x"
+        words = shown(arguments)
+    dtype = inputs.get("dtype", "float32")
+    return f"{inputs['function']}({given}, {words}), with q {tuple(inputs['shape'])} {dtype}"
 
 
-CHANGED = Same(
-    "{call} changes its argument {got} in place (as q /= ... and functions whose name ends "
-    "with _ do)."
-)
-UNREACHED = Same(
-    "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-    "torch.no_grad()."
-)
 GRADIENT = {"float32": 3e-4, "float64": 3e-9}
 ATTENTION = Asked(
     attend,
@@ -130,9 +135,3 @@ ATTENTION = Asked(
         **{name: Summed(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
     },
 )
-
-
-@check("6d-15-basic", "6d-19-basic")
-def test_attention(student, calls):
-    """Output and gradients, or the exception that is raised; q6d_work.py has 6d-8."""
-    ATTENTION.require(student, calls)

@@ -4,9 +4,8 @@ the predictor's choice; what is rejected, and where there is no limit.
 
 from autograder import check, probe
 from checks.problem6.q6d_work import require_little_work
+from checks.problem6.shared import CHANGED, TOLERANCE
 from checks.support.asked import Asked, Close, Same
-
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}  # the handout's
 
 
 @probe
@@ -27,7 +26,7 @@ def draw_layer(layer, B, T):
 @probe(uses=(draw_layer,))
 def make_layer(layer):
     """For other probes: create SparseSelfAttention with the drawn weights, new or from a dense
-    module. Returns it, the dense module, and that one's parameters before.
+    module. Returns it, and of the dense module the parameters, now and before.
     """
     import types
 
@@ -47,11 +46,12 @@ def make_layer(layer):
     pattern, sizes = Pattern(**layer["pattern"]), {key: layer[key] for key in ("n_embd", "n_head")}
     more = {key: layer[key] for key in ("max_positions", "max_global") if layer[key] is not None}
     if layer["dense"] is None:
-        return fill(SparseSelfAttention(**sizes, pattern=pattern, **more)), None, {}
+        return fill(SparseSelfAttention(**sizes, pattern=pattern, **more)), {}, {}
     config = types.SimpleNamespace(**sizes, **layer["dense"], attn_pdrop=0.1, resid_pdrop=0.1)
     dense = fill(CausalSelfAttention(config))
     before = {name: value.detach().clone() for name, value in dense.named_parameters()}
-    return SparseSelfAttention.from_dense(dense, pattern, **more), dense, before
+    sparse = SparseSelfAttention.from_dense(dense, pattern, **more)
+    return sparse, dict(dense.named_parameters()), before
 
 
 @probe(uses=(draw_layer, make_layer))
@@ -68,20 +68,11 @@ def run_layer(layer, B, T, chosen, once):
         return {"parameters": None}
     parts = "query.", "key.", "value.", "proj.", "predictor."
     own = {name: value for name, value in module.named_parameters() if name.startswith(parts)}
-    theirs = {} if dense is None else dict(dense.named_parameters())
-    places = [value.data_ptr() for value in theirs.values()]
-    zeros = {name: torch.zeros_like(value) for name, value in own.items()}
-    reply = {
-        "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
-        "no copies": [
-            name
-            for name, value in own.items()
-            if dense is not None and not torch.equal(value, (zeros | before)[name].to(value))
-        ],
-        "shared": [name for name, value in own.items() if value.data_ptr() in places],
-    }
-    drawn = torch.from_numpy(draw_layer(layer, B, T)[1]).to(getattr(torch, layer["dtype"]))
-    x = drawn.clone()
+    places = [value.data_ptr() for value in dense.values()]
+    wanted = {name: torch.zeros_like(value) for name, value in own.items()} | before
+    copied = {name: torch.equal(value, wanted[name].to(value)) for name, value in own.items()}
+    x = torch.from_numpy(draw_layer(layer, B, T)[1]).to(getattr(torch, layer["dtype"]))
+    copy = x.clone()
     module.eval()
     with torch.no_grad():
         module(-x) if chosen is None else module(-x, [])
@@ -89,24 +80,28 @@ def run_layer(layer, B, T, chosen, once):
             output = module(x)
         else:
             output = module(x, iter(chosen) if once else chosen)
-    changed = [name for name, value in theirs.items() if not torch.equal(value, before[name])]
-    return reply | {"output": output, "changed": not torch.equal(x, drawn), "dense": changed}
+    return {
+        "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
+        "no copies": [name for name in own if dense and not copied[name]],
+        "shared": [name for name, value in own.items() if value.data_ptr() in places],
+        "output": output,
+        "changed": [] if torch.equal(x, copy) else ["x"],
+        "dense": [name for name, value in dense.items() if not torch.equal(value, before[name])],
+    }
 
 
 def made(layer: dict) -> str:
     """A module as a student would create it."""
     pattern = "Pattern({window}, {strides}, {causal})".format(**layer["pattern"])
-    longest = layer["max_positions"]
+    limits = [(name, layer[name]) for name in ("max_positions", "max_global")]
+    more = "".join(f", {name}={limit}" for name, limit in limits if limit is not None)
     if layer["dense"] is None:
-        limit = "" if layer["max_global"] is None else f", max_global={layer['max_global']}"
-        words = f"SparseSelfAttention({layer['n_embd']}, {layer['n_head']}, {pattern}{limit})"
+        words = f"({layer['n_embd']}, {layer['n_head']}, {pattern}{more})"
     else:
-        words = (
-            f"SparseSelfAttention.from_dense(dense module of {layer['n_head']} heads with block_"
-            f"size {layer['dense']['block_size']}{', rotating' * layer['dense']['rope']}, {pattern}"
-            f"{'' if longest is None else f', max_positions={longest}'})"
-        )
-    return words + " in float64" * (layer["dtype"] == "float64")
+        rotating = ", rotating" * layer["dense"]["rope"]
+        sizes = f"{layer['n_head']} heads, block_size {layer['dense']['block_size']}{rotating}"
+        words = f".from_dense(<dense module of {sizes}>, {pattern}{more})"
+    return "SparseSelfAttention" + words + " in float64" * (layer["dtype"] == "float64")
 
 
 def written(inputs: dict) -> str:
@@ -129,22 +124,17 @@ LAYER = Asked(
             "the other. Copy them."
         ),
         "output": Close(tolerance=TOLERANCE),
-        "changed": Same("{call} changes x in place."),
+        "changed": CHANGED,
         "dense": Same("{call}: {got} of the dense module have changed. They should stay."),
     },
 )
 
 
-@check("6d-9-basic")
+@check("6d-9-basic", "6d-20-basic")
 def test_module(student, calls):
     """From a dense module, whose output it reproduces if the pattern covers everything; other
-    patterns; rotation, also of longer sequences; new; the predictor; and no dense attention.
+    patterns; rotation, also of longer sequences; new; the predictor; no dense attention; what is
+    rejected, and where there is no limit.
     """
     LAYER.require(student, calls)
     require_little_work(student, calls)
-
-
-@check("6d-20-basic")
-def test_module_limits(student, calls):
-    """What the module rejects, and where there is no limit."""
-    LAYER.require(student, calls)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, check, probe
-from checks.problem6.q6d_module import TOLERANCE, draw_layer, made, make_layer
+from checks.problem6.q6d import Count, Positions
+from checks.problem6.q6d_module import draw_layer, made, make_layer
+from checks.problem6.shared import TOLERANCE
 from checks.support.asked import Asked, Close, Same
 
 
@@ -14,17 +16,18 @@ def count_held(stream, module):
     single numbers. And whether a tensor has an autograd history.
     """
     import array
+    import gc
     import types
 
     import numpy as np
     import torch
 
-    parameters = {id(value) for value in (*module.parameters(), *module.buffers())}
-    storages, single, history = {}, 0, False
-    seen, waiting = {id(module)} | parameters, [vars(stream)]
+    strange = type, types.ModuleType, types.FunctionType  # they lead to all that is imported
+    seen = {id(value) for value in (module, *module.parameters(), *module.buffers())}
+    storages, single, history, waiting = {}, 0, False, [stream]
     while waiting and len(seen) < 200_000:
         thing = waiting.pop()
-        if id(thing) in seen:
+        if id(thing) in seen or isinstance(thing, strange):
             continue
         seen.add(id(thing))
         if isinstance(thing, torch.Tensor):
@@ -40,15 +43,8 @@ def count_held(stream, module):
             storages["raw", id(thing)] = memoryview(thing).nbytes
         elif isinstance(thing, (float, np.floating)):
             single += 1
-        elif isinstance(thing, dict):
-            waiting += thing.values()
-        elif not isinstance(thing, (str, int, type, types.ModuleType, type(None))):
-            waiting += [
-                getattr(thing, name, None) for name in getattr(type(thing), "__slots__", ())
-            ]
-            waiting += [vars(thing)] if hasattr(thing, "__dict__") else []
-            if hasattr(thing, "__iter__") and hasattr(thing, "__len__"):
-                waiting += list(thing)
+        else:
+            waiting += gc.get_referents(thing)
     # a few numbers are not a cache
     return sum(storages.values()) + 4 * max(single - 16, 0), history
 
@@ -68,12 +64,13 @@ def read_stream(layer, B, cuts, declared, max_global, in_turns, once, bad):
 
     from submission.problem6.efficient_attention import StreamingAttention
 
-    module = make_layer(layer)[0]
+    module, *_ = make_layer(layer)
     limit = () if max_global is None else (max_global,)
     stream = StreamingAttention(module, *limit)
     other = StreamingAttention(module, *limit) if in_turns else None
     x = torch.from_numpy(draw_layer(layer, B, sum(cuts))[1]).to(getattr(torch, layer["dtype"]))
-    reply = {name: [] for name in ("output", "length", "global", "held", "history", "cache")}
+    names = "output", "length", "global", "held", "history", "cached", "bytes"
+    reply = {name: [] for name in names}
     start = 0
     for number, count in enumerate(cuts):
         if bad is not None and number == bad["call"]:
@@ -89,9 +86,11 @@ def read_stream(layer, B, cuts, declared, max_global, in_turns, once, bad):
             output = stream.append(part)
         start += count
         held, history = count_held(stream, module)
-        one = 2 * part[:, 0].nbytes  # a position's keys and values of all sequences
-        cache = {"positions": stream.cached_positions(), "bytes": stream.cache_bytes(), "one": one}
-        now = (output, stream.length, copy.copy(stream.global_positions), held, history, cache)
+        cached, size = stream.cached_positions(), stream.cache_bytes()
+        least = 2 * part[:, 0].nbytes * len(cached) if isinstance(cached, list) else 0
+        held, size = {"least": 0, "size": held}, {"least": least, "size": size}
+        chosen = copy.copy(stream.global_positions)
+        now = output, stream.length, chosen, held, history, cached, size
         for steps, value in zip(reply.values(), now):
             steps.append(value)
     return reply
@@ -107,10 +106,8 @@ def written(inputs: dict) -> str:
         f"StreamingAttention({made(layer)}{limit}), which reads x {shape} in {calls}, declared "
         f"global {inputs['declared']}"
     )
-    if inputs["in_turns"]:
-        words += ", in turns with another stream of the same module"
-    if inputs["once"]:
-        words += ", with an iterator of booleans"
+    words += ", in turns with another stream of the same module" * inputs["in_turns"]
+    words += ", with an iterator of booleans" * inputs["once"]
     if bad is not None:
         words += (
             f", after an append of {bad['positions']} positions with {bad['booleans']} booleans as "
@@ -122,88 +119,37 @@ def written(inputs: dict) -> str:
 
 @dataclass(frozen=True)
 class Steps:
-    """What a stream is after each call: a number, or a list of positions, as the reference's."""
+    """What a stream is after each call of append: a number, or a list of positions.
+
+    name: of the value. rule: judges one.
+    """
 
     name: str
+    rule: object
 
     def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: they differ.
-        """
-        for after, value, wanted in _each(call, got, right):
-            _require_same(f"{self.name} {after}", value, wanted)
-
-
-def _each(call, got, right):
-    """For each call of append: words for when it was, and the two values."""
-    if not isinstance(got, list) or len(got) != len(right):
-        raise WrongAnswer(f"{call} gave no reply.")
-    for number, pair in enumerate(zip(got, right), 1):
-        yield f"after call {number} of {call}", *pair
-
-
-def _require_same(name, got, right):
-    answer = Answer(got, name).present()
-    if isinstance(right, int):
-        if answer.number() != right:
-            raise WrongAnswer(f"{name} should be {right}; it is {got}.")
-        return
-    got = list(got) if isinstance(got, tuple) else got
-    if repr(got) == repr(right):  # 4.0 and True are other positions than 4 and 1
-        return
-    if not isinstance(got, list) or not all(type(position) is int for position in got):
-        raise WrongAnswer(f"{name} should be a list of ints, {right}; it is {answer.describe()}.")
-    missing, more = sorted({*right} - {*got}), sorted({*got} - {*right})
-    words = f" Missing: {missing}." * bool(missing) + f" Too many: {more}." * bool(more)
-    raise WrongAnswer(f"{name} should be {right}; it is {got}.{words}"[:2000])
+        """Raise WrongAnswer for the first that is wrong; see `Asked`."""
+        if not isinstance(got, list) or len(got) != len(right):
+            raise WrongAnswer(f"{call} gave no reply.")
+        for number, pair in enumerate(zip(got, right), 1):
+            self.rule.require(f"{self.name} after call {number} of {call}", *pair)
 
 
 @dataclass(frozen=True)
-class Held:
-    """After each call, no more bytes than the reference's, which has room for R + max_global keys
-    and values from its first call on: the most that is allowed.
+class Bytes:
+    """At least as many bytes as needed, and no more than the reference's, which has room for R +
+    max_global keys and values from its first call on: the most that is allowed.
     """
 
     def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: there are more.
-        """
-        for after, value, most in _each(call, got, right):
-            size = Answer(value, "what is held").number()
-            if size > most:
-                raise WrongAnswer(
-                    f"The tensors (or arrays, or bytes) of the stream keep {size:,} bytes alive "
-                    f"{after}. Keys and values of R + max_global positions are {most:,}. A view "
-                    "keeps its whole tensor alive; clone() what is kept."
-                )
-
-
-@dataclass(frozen=True)
-class Cache:
-    """After each call, cached_positions as the reference's; and cache_bytes between what these
-    positions take and what the reference has.
-    """
-
-    def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: one is wrong.
-        """
-        for after, step, wanted in _each(call, got, right):
-            step, positions = Answer(step, "the cache"), wanted["positions"]
-            _require_same(f"cached_positions() {after}", step["positions"].value, positions)
-            size = step["bytes"].named(f"cache_bytes() {after}").number()
-            least, most = len(positions) * wanted["one"], wanted["bytes"]
-            if not least <= size <= most:
-                raise WrongAnswer(
-                    f"cache_bytes() should be {least:,} or more {after}, for {len(positions)} "
-                    f"positions, and {most:,} at most, for R + max_global. It is {size:,}."
-                )
+        """Raise WrongAnswer if there are fewer or more; see `Asked`."""
+        size, least, most = Answer(got, call)["size"].number(), right["least"], right["size"]
+        if not least <= size <= most:
+            raise WrongAnswer(
+                f"{call} should be {least:,} to {most:,} bytes; the most is what keys and values "
+                f"of R + max_global positions take. It is {size:,}. A view keeps its whole tensor "
+                "alive: clone() what is kept."
+            )
 
 
 STREAM = Asked(
@@ -211,16 +157,23 @@ STREAM = Asked(
     written,
     {
         "output": Close("In {call}, outputs", TOLERANCE),
-        "length": Steps("length"),
-        "global": Steps("global_positions"),
+        "length": Steps("length", Count()),
+        "global": Steps("global_positions", Positions()),
         "history": Same(
             "The cache of {call} has an autograd history, which keeps everything alive that it was "
             "computed from. Use torch.no_grad()."
         ),
-        "held": Held(),
+        "held": Steps("What the stream keeps alive, in tensors, arrays or bytes,", Bytes()),
     },
 )
-CACHE = replace(STREAM, reply={**STREAM.reply, "cache": Cache()})
+CACHE = replace(
+    STREAM,
+    reply={
+        **STREAM.reply,
+        "cached": Steps("cached_positions()", Positions()),
+        "bytes": Steps("cache_bytes()", Bytes()),
+    },
+)
 
 
 @check("6d-10-basic", "6d-21-basic")

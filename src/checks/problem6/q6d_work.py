@@ -6,19 +6,16 @@ difference, so a thread, another process or NumPy hides nothing. Inside the proc
 counted for the limit of three times; a submission could hide some, but then they take time.
 """
 
-from autograder import Failed, Verdict, WrongAnswer, check, probe
-from checks.problem6.q6d import Count, given, shown
-from checks.problem6.q6d_attention import ATTENTION, Summed, summed
-from checks.support.asked import Asked, Same
+from autograder import Failed, Verdict, WrongAnswer, check, probe, require_close
+from checks.problem6.q6d import LARGE, given, shown
+from checks.problem6.q6d_attention import ATTENTION, call_attention, written
 
 FLOPS = 3  # times those of the connections: the handout's limit
-# Processor seconds, as shares of those of dense attention. In a short text, Python's own time
-# counts for much.
-SHORT, SHARES = 12_000, {"short": 1.5, "long": 0.5}
+SHARE = 0.5  # of the processor seconds of dense attention
 
 
 @probe
-def dense_seconds(lengths, n_head, head_dim):
+def dense_seconds(lengths, head_dim):
     """Time dense attention over texts of these lengths, by some of the rows of each; short texts
     take next to nothing. Nothing of the submission is imported.
     """
@@ -29,7 +26,7 @@ def dense_seconds(lengths, n_head, head_dim):
 
     total, rows = 0.0, 256
     for n in (n for n in lengths if n > rows):
-        q, k, v = torch.randn(3, 1, n_head, n, head_dim)
+        q, k, v = torch.randn(3, 1, 1, n, head_dim)
         mask = torch.rand(rows, n) < 0.01
         F.scaled_dot_product_attention(q[:, :, :8], k, v, attn_mask=mask[:8])
         started = time.process_time()
@@ -38,19 +35,14 @@ def dense_seconds(lengths, n_head, head_dim):
     return total
 
 
-@probe(uses=(given, summed))
-def long_text(function, shape, seed, operations, arguments):
-    """Run sparse_attention, cross_document_attention, or a SparseSelfAttention that passes its
-    input on as q, k and v, on a long text without gradients. "loop": it was stopped after so many
-    operations of torch (not counting views; None: no limit).
+@probe(uses=(call_attention,))
+def long_text(function, arguments, shape, seed):
+    """Run attention on a long text without gradients. "loop": it was stopped after two operations
+    of torch for each position, not counting views.
     """
-    import contextlib
-
     import numpy as np
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
-
-    from submission.problem6 import efficient_attention as student
 
     class TooMany(BaseException):
         """Not caught by `except Exception`."""
@@ -60,105 +52,78 @@ def long_text(function, shape, seed, operations, arguments):
 
         def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
             self.count += not operation.is_view
-            if self.count > operations:
+            if self.count > 2 * shape[2]:
                 raise TooMany
             return operation(*args, **(kwargs or {}))
 
     draw = np.random.RandomState(seed).standard_normal
-    q, k, v = (torch.from_numpy(draw(tuple(shape)).astype("float32")) for _ in "qkv")
-    if function != "cross_document_attention":
-        pattern, chosen = given(**arguments)
+    qkv = [torch.from_numpy(draw(tuple(shape)).astype("float32")) for _ in "qkv"]
     try:
-        with torch.no_grad(), Counter() if operations else contextlib.nullcontext():
-            if function == "cross_document_attention":
-                output = student.cross_document_attention(q, k, v, **arguments)
-            elif function == "sparse_attention":
-                output = student.sparse_attention(q, k, v, pattern, chosen)
-            else:
-                layer = student.SparseSelfAttention(shape[3], 1, pattern)
-                for linear in (layer.query, layer.key, layer.value, layer.proj):
-                    torch.nn.init.eye_(linear.weight)
-                    torch.nn.init.zeros_(linear.bias)
-                output = layer.eval()(q[:, 0], chosen)[:, None]
+        with torch.no_grad(), Counter():
+            output = call_attention(function, *qkv, arguments)
     except TooMany:
         return {"loop": True, "output": None}
-    return {"loop": False, "output": summed(output, seed, 1000)}
+    return {"loop": False, "output": output}
 
 
-def text_as_written(inputs: dict) -> str:
-    """The call as a student would write it."""
-    function, arguments = inputs["function"], inputs["arguments"]
-    if function == "cross_document_attention":
-        lengths = arguments["lengths"]
-        some = lengths if len(lengths) < 9 else f"{len(lengths)} times {lengths[0]}"
-        words = f"q, k, v, {some}, {arguments['window']}"
-    else:
-        words = f"{'q, k, v' if function == 'sparse_attention' else 'x'}, {shown(arguments)}"
-    return f"{function}({words}), with q of shape {tuple(inputs['shape'])}"
+def require_little_work(student, calls) -> None:
+    """Check the output of long texts in a few rows, and the processor seconds that they take: less
+    than dense attention would take over each document, or over all if they are many and short. With
+    several heads, the check's limit of memory counts.
 
-
-LONG = Asked(
-    long_text,
-    text_as_written,
-    {
-        "loop": Same(
-            "{call} takes more than two operations of torch for each position. Is there a loop "
-            "over positions? Process many rows at once."
-        ),
-        "output": Summed(tolerance={"float32": 1e-4}),
-    },
-    causes=False,  # dense attention would take minutes
-)
-
-
-def require_little_work(student, calls, dense=None) -> None:
-    """Check the results of long texts, and the processor seconds that they take: less than dense
-    attention would take over texts of some lengths.
-
-    Args:
-        dense: the lengths, as a function of a call's inputs; None: that of the whole text if it has
-            one head. Where there are none, the check's limit of memory counts.
+    The student's process doesn't know which rows are compared. The reference has computed no
+    others.
 
     Raises:
         Failed: a result is wrong, or takes too many seconds or too much memory.
     """
-    for call in [call for call in calls if call.probe == LONG.probe.name]:
-        what, (_, n_head, n, head_dim) = LONG.written(call), call.inputs["shape"]
+    for call in [call for call in calls if call.probe == "some_rows"]:
+        inputs = {name: value for name, value in call.inputs.items() if name != "rows"}
+        what, (_, n_head, n, head_dim) = written(inputs), inputs["shape"]
         before = student.cpu_seconds
         try:
-            LONG.require(student, [call])
+            answer = student.run(long_text, **inputs)
         except Failed as failed:
+            failed.message = f"{failed.message}\nThe call was {what}."
             if failed.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT):
-                failed.message = (
-                    f"{what} takes too much: {failed.message}\nCompute only the connected pairs, a "
-                    "block at a time, and keep nothing of a block but its output."
+                failed.message += (
+                    " Compute only the connected pairs, a block at a time, and keep nothing of a "
+                    "block but its output."
                 )
             raise
         seconds = student.cpu_seconds - before
-        lengths = dense(call.inputs) if dense else [n] * (n_head == 1)
-        if not lengths:
-            continue
-        sizes = {"n_head": n_head, "head_dim": head_dim}
-        share = seconds / student.run(dense_seconds, lengths=lengths, **sizes).number()
-        most = SHARES["short" if n <= SHORT else "long"]
-        student.note(f"seconds at {n:,}, as a share of dense attention's", share)
-        if share > most:
+        if answer["loop"].value:
             raise WrongAnswer(
-                f"{what} takes {seconds:.1f} seconds of the processor: {share:.1f} times what "
-                f"dense attention would take here; {most:g} times are allowed. Compute only the "
-                "connected pairs, many rows at once."
+                f"{what} takes more than two operations of torch for each position. Is there a "
+                "loop over positions? Process many rows at once."
+            )
+        output = answer["output"].named(f"The output of {what}").array("float32", inputs["shape"])
+        for place, row in enumerate(call.inputs["rows"]):
+            right = call.right["rows"].data[:, :, place]
+            require_close(f"Row {row} of the output of {what}", output[:, :, row], right, 3e-5)
+        if n_head > 1:
+            continue
+        lengths = inputs["arguments"].get("lengths", [n])
+        lengths = lengths if max(lengths) > 1000 else [n]
+        dense = student.run(dense_seconds, lengths=lengths, head_dim=head_dim).number()
+        student.note(f"seconds at {n:,}, as a share of dense attention's", seconds / dense)
+        if seconds > SHARE * dense:
+            raise WrongAnswer(
+                f"{what} takes {seconds:.1f} seconds of the processor: {seconds / dense:.1f} times "
+                f"what dense attention would take here; {SHARE} times are allowed. Compute only "
+                "the connected pairs, many rows at once."
             )
 
 
 @probe(uses=(given,))
-def counted(n, head_dim, pattern, chosen, kind):
-    """Run count_connections; and sparse_attention on one sequence and one head, without gradients:
-    the FLOPs of its products and fused attention.
+def count_flops(n, head_dim, pattern, chosen, kind):
+    """Run sparse_attention on one sequence and one head, without gradients: the FLOPs of its
+    products and fused attention.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-    from submission.problem6.efficient_attention import count_connections, sparse_attention
+    from submission.problem6.efficient_attention import sparse_attention
 
     def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
         return sdpa_flop_count(q, k, v)
@@ -182,30 +147,21 @@ def counted(n, head_dim, pattern, chosen, kind):
     q, k, v = torch.randn(3, 1, 1, n, head_dim)
     with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=known) as flops:
         sparse_attention(q, k, v, *given(pattern, chosen, kind))
-    count = count_connections(n, *given(pattern, chosen, kind))
-    return {"count": count, "flops": flops.get_total_flops()}
+    return flops.get_total_flops()
 
 
-COUNTED = Asked(
-    counted,
-    lambda inputs: f"count_connections({inputs['n']}, {shown(inputs)})",
-    {"count": Count()},
-    causes=False,
-)
-
-
-def require_few_flops(student, calls) -> None:
-    """Check the numbers of connections, and that sparse_attention takes few FLOPs: FLOPS times
-    those of the connections; causally half of dense attention's.
-
-    Raises:
-        WrongAnswer: a number is wrong, or there are more FLOPs.
+@check("6d-8-basic", "6d-15-basic", "6d-16-basic", "6d-19-basic")
+def test_attention(student, calls):
+    """Outputs, gradients and refusals of short texts; the numbers of connections, and FLOPs: FLOPS
+    times those of the connections, causally half of dense attention's; long texts.
     """
-    calls = [call for call in calls if call.probe == COUNTED.probe.name]
-    for call, reply in zip(calls, COUNTED.require(student, calls)):
-        n, count, flops = call.inputs["n"], call.right["count"], reply["flops"].number()
-        times = n**2 / 2 / count if call.inputs["pattern"]["causal"] else FLOPS
-        taken = flops / (4 * call.inputs["head_dim"] * count)
+    ATTENTION.require(student, calls)
+    LARGE.require(student, calls)
+    for call in [call for call in calls if call.probe == LARGE.probe.name]:
+        n, count, causal = call.inputs["n"], call.right["output"], call.inputs["pattern"]["causal"]
+        head_dim, times = (4, n**2 / 2 / count) if causal else (64, FLOPS)
+        flops = student.run(count_flops, head_dim=head_dim, **call.inputs).number()
+        taken = flops / (4 * head_dim * count)
         student.note(f"FLOPs, as a multiple of the connections' ({n})", taken)
         if taken > times:
             raise WrongAnswer(
@@ -213,16 +169,4 @@ def require_few_flops(student, calls) -> None:
                 f"those of its {count:,} connections, where {times:.1f} times are allowed "
                 f"({n} positions, {shown(call.inputs)}). Does a block multiply keys that it hides?"
             )
-
-
-@check("6d-8-basic", "6d-16-basic")
-def test_work(student, calls):
-    """The output of short texts; connections and FLOPs; long texts."""
-    require_work(student, calls)
-
-
-def require_work(student, calls) -> None:
-    """Judge the calls of each probe; also for the hidden checks."""
-    ATTENTION.require(student, calls)
-    require_few_flops(student, calls)
     require_little_work(student, calls)

@@ -1,11 +1,11 @@
 """Question 6e, basic: attention_scores and clip_gradients, PreNormStack and init_depth_scaled."""
 
 from autograder import Failed, Verdict, check, probe
+from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same
 
 RARE = " (a rare case)"
 KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
 
 
 def require_rare_last(student, calls, *asked: Asked) -> None:
@@ -26,20 +26,6 @@ def require_rare_last(student, calls, *asked: Asked) -> None:
         raise
 
 
-@probe
-def differentiate(output, inputs):
-    """For other probes: the gradients of a weighted sum of `output` in each of the inputs, and the
-    names of those that no gradient reaches.
-    """
-    import torch
-
-    if isinstance(output, torch.Tensor) and output.requires_grad:
-        weights = torch.linspace(-1, 2, output.numel(), dtype=output.dtype)
-        (output.flatten() * weights).sum().backward()
-    reached = {name: value.grad for name, value in inputs.items() if value.grad is not None}
-    return {"unreached": [name for name in inputs if name not in reached], "gradients": reached}
-
-
 @probe(uses=(differentiate,))
 def score(q, k):
     """Run attention_scores: its result, which arguments it changed, and the gradients in both."""
@@ -53,21 +39,14 @@ def score(q, k):
     return {
         "output": output,
         "changed": [name for name, leaf in leaves.items() if not torch.equal(given[name], leaf)],
-        **differentiate(output, leaves),
+        **differentiate([output], leaves),
     }
 
 
-UNREACHED = Same(
-    "No gradient passes through {call} to {got}. Avoid .data, .detach() and torch.no_grad()."
-)
 SCORES = Asked(
     score,
     "attention_scores({q}, {k})",
-    {
-        "output": Close(tolerance=TOLERANCE),
-        "changed": Same("{call} changes its argument {got} in place."),
-        "unreached": UNREACHED,
-    },
+    {"output": Close(tolerance=TOLERANCE), "changed": CHANGED, "unreached": UNREACHED},
 )
 
 
@@ -166,7 +145,7 @@ def stack(x, weights, gains, shifts):
     given = leaf.clone()
     output = stack(given)
     changed = not torch.equal(given, leaf)
-    gradients = differentiate(None if changed else output, {"x": leaf, **mine})
+    gradients = differentiate([] if changed else [output], {"x": leaf, **mine})
     used = []
 
     def train(norm, inputs):

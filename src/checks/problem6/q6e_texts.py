@@ -6,7 +6,8 @@ import numpy as np
 
 from autograder import WrongAnswer, check, describe, probe
 from autograder.inside.wire import Array
-from checks.problem6.q6e import TOLERANCE, require_rare_last
+from checks.problem6.q6e import require_rare_last
+from checks.problem6.shared import TOLERANCE
 from checks.support.asked import Asked, Close, Same
 from common.ngrams import repetition_rate
 
@@ -261,23 +262,3 @@ SPEECH = Asked(
         **{way: Varied(way, 0) for way in (f"{SAMPLED}, ngram=4", "penalty=1.2, ngram=4")},
     },
 )
-
-
-def require_texts(student, calls) -> None:
-    """Judge texts in a language: the greedy one loops, others don't, and follow its probabilities;
-    for 6e-7-basic.
-    """
-    mine = [call for call in calls if call.probe == speak.name]
-    for call, answer in zip(mine, SPEECH.require(student, mine)):
-        logits = call.inputs["logits"]  # log probabilities
-        texts = [
-            reply[SAMPLED].data[0].clip(0, len(logits) - 1) for reply in (answer.value, call.right)
-        ]
-        cost, right = (-logits[text[:-1], text[1:]].mean() for text in texts)
-        # The difference has a standard deviation of 0.15; of uniform draws it is 2 or more.
-        if cost > right + 1:
-            raise WrongAnswer(
-                f"{SPEECH.written(call)}, with {SAMPLED}, doesn't follow the model's "
-                f"probabilities: a word's mean surprise is {cost:.2f} nats, and about {right:.2f} "
-                "in a right text."
-            )

@@ -1,101 +1,68 @@
-"""Question 6g: runs remember and ask; what is compared, and the seconds that they take."""
+"""Question 6g: runs remember and ask; what is compared, and how much they project."""
 
-from autograder import WrongAnswer, probe
-from checks.support.asked import Asked, Close, Same
+from dataclasses import dataclass, replace
 
-PROJECTIONS = 4  # times the seconds of two projections
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}
+from autograder import Answer, WrongAnswer, probe
+from checks.problem6.q6d_module import draw_layer, made, make_layer
+from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
+from checks.support.asked import Asked, Close
 
-
-@probe
-def differentiate(outputs, upstreams, inputs):
-    """For other probes: the gradients of the sum of outputs * upstreams in each of the named
-    inputs, and the names of those that no gradient reaches.
-    """
-    import torch
-
-    parts = [
-        (output * upstream).sum()
-        for output, upstream in zip(outputs, upstreams)
-        if isinstance(output, torch.Tensor)
-        and output.requires_grad
-        and output.shape == upstream.shape
-    ]
-    if parts:
-        sum(parts).backward()
-    reached = {name: value.grad for name, value in inputs.items() if value.grad is not None}
-    return {"unreached": [name for name in inputs if name not in reached], "gradients": reached}
+PROJECTIONS = 1.25  # times the reference's
 
 
-@probe(uses=(differentiate,))
-def remembered(seed, n_head, head_dim, lengths, B, n, dtype, gradients, rotates):
+@probe(uses=(draw_layer, make_layer, differentiate))
+def remembered(layer, lengths, B, n, gradients):
     """Remember random documents, and ask of random states: Memory, ask's results, which arguments
-    were changed, and gradients.
+    were changed, to how many vectors linear maps were applied, and gradients.
 
     Before and between, the module has remembered others of the same lengths: of each memory,
     nothing may be kept outside it.
     """
-    import types
-
-    import numpy as np
     import torch
 
-    from submission.attention import CausalSelfAttention
     from submission.problem6 import efficient_attention as student
 
-    state = np.random.RandomState(seed)  # gives the same numbers in all NumPy versions
-    kind, C, pattern = getattr(torch, dtype), n_head * head_dim, student.Pattern(4, (2,))
-
-    def drawn(*shape):
-        return torch.from_numpy(state.standard_normal(shape)).to(kind)
-
     def remember_and_ask(documents, x, others):
-        memory = student.remember(layer, documents)
+        memory = student.remember(module, documents)
         with torch.no_grad():
-            student.remember(layer, others)
-        return memory, student.ask(layer, x, memory) if isinstance(memory, tuple) else None
+            student.remember(module, others)
+        return memory, student.ask(module, x, memory) if isinstance(memory, tuple) else None
 
-    layer = student.SparseSelfAttention(C, n_head, pattern)
-    if rotates:
-        sizes = {"n_embd": C, "n_head": n_head, "block_size": 9, "rope": True}
-        config = types.SimpleNamespace(**sizes, attn_pdrop=0.0, resid_pdrop=0.0)
-        layer = student.SparseSelfAttention.from_dense(CausalSelfAttention(config), pattern)
-    layer.to(kind).eval()
-    weights = {}
-    for name in "query key value proj".split():
-        linear = getattr(layer, name)
-        weights |= {f"{name}.weight": linear.weight, f"{name}.bias": linear.bias}
-    inputs = {f"document {d}": drawn(length, C) for d, length in enumerate(lengths)}
-    inputs["x"] = drawn(B, n, C)
+    module, *_ = make_layer(layer)
+    drawn = torch.from_numpy(draw_layer(layer, 1, sum(lengths) + B * n)[1][0])
+    *documents, x = drawn.to(getattr(torch, layer["dtype"])).split([*lengths, B * n])
+    inputs = {f"document {number}": document for number, document in enumerate(documents)}
+    inputs = {name: value.clone() for name, value in (inputs | {"x": x.view(B, n, -1)}).items()}
+    copies = {name: value.clone() for name, value in inputs.items()}
     with torch.no_grad():
-        for weight in weights.values():
-            weight.copy_(0.4 * drawn(*weight.shape))
         *others, other_x = (-value for value in inputs.values())
         remember_and_ask([2 * other for other in others], other_x, others)
-    copies = {name: value.clone() for name, value in inputs.items()}
-    upstreams = [drawn(B, n, width) for width in (C, len(lengths))]
+    projected = []
+    for linear in (module.query, module.key, module.value, module.proj):
+        linear.register_forward_hook(lambda *run: projected.append(run[-1][..., 0].numel()))
     *documents, x = (value.requires_grad_(gradients) for value in inputs.values())
     memory, answer = remember_and_ask(documents, x, others)
     pair = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
     parts = {name: getattr(memory, name, memory) for name in ("keys", "values", "lengths")}
     if isinstance(parts["lengths"], tuple):
         parts["lengths"] = tuple(map(int, parts["lengths"]))
+    used = {name: each for name, each in module.named_parameters() if "predictor" not in name}
     return {
         **parts,
         "output": pair[0],
         "shares": pair[1],
+        "projected": sum(projected),
         "changed": [name for name in inputs if not torch.equal(inputs[name], copies[name])],
-        **differentiate(pair, upstreams, {**inputs, **weights} if gradients else {}),
+        **differentiate(pair, inputs | used if gradients else {}),
     }
 
 
 def written(inputs: dict) -> str:
     """The calls of remember and ask as a student would write them."""
-    width = inputs["n_head"] * inputs["head_dim"]
+    shape = inputs["B"], inputs["n"], inputs["layer"]["n_embd"]
     return (
-        f"ask(attention, x {(inputs['B'], inputs['n'], width)} {inputs['dtype']}, "
-        f"remember(attention, documents of {inputs['lengths']} tokens)), "
-        f"{inputs['n_head']} heads{' that rotate' * inputs['rotates']}"
+        f"ask(attention, x {shape}, remember(attention, documents of {inputs['lengths']} tokens)), "
+        f"with attention = {made(inputs['layer'])}"
     )
 
 
@@ -108,63 +75,28 @@ MEMORY = Asked(
         "values": Close("Memory's values in {call}", TOLERANCE),
         "output": Close("The output of {call}", TOLERANCE),
         "shares": Close("The shares of {call}", TOLERANCE),
-        "changed": Same("{call} changes its argument {got} in place."),
-        "unreached": Same(
-            "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-            "torch.no_grad() in both functions."
-        ),
+        "changed": CHANGED,
+        "unreached": UNREACHED,
         "gradients": Close("The gradients of {call}", TOLERANCE),
     },
 )
 
 
-@probe
-def projected(documents, tokens, questions, n_embd):
-    """Apply two linear maps to as many tokens as `memory_work` has. Nothing of the submission is
-    imported.
+@dataclass(frozen=True)
+class Projections:
+    """How many vectors the module's linear maps were applied to, in all: few more than the
+    reference's.
     """
-    import torch
 
-    x = torch.randn(documents * tokens, n_embd)
-    with torch.no_grad():
-        for _ in range(2):
-            torch.nn.functional.linear(x, torch.randn(n_embd, n_embd))
-
-
-@probe
-def memory_work(documents, tokens, questions, n_embd):
-    """Remember documents, and ask them questions of one state."""
-    import torch
-
-    from submission.problem6 import efficient_attention as student
-
-    module = student.SparseSelfAttention(n_embd, 4, student.Pattern(4, (2,))).eval()
-    texts = torch.randn(documents, tokens, n_embd)
-    with torch.no_grad():
-        memory = student.remember(module, list(texts))
-        for _ in range(questions):
-            student.ask(module, torch.randn(1, 1, n_embd), memory)
+    def require(self, call: str, got, right) -> None:
+        """Raise WrongAnswer if there were many more; see `Asked`."""
+        count = Answer(got, "the number of vectors").number()
+        if count > PROJECTIONS * right:
+            raise WrongAnswer(
+                f"{call} applies the linear maps of attention to {count} vectors; {right} should "
+                "do. remember applies key and value once to each token; ask uses the keys and "
+                "values in memory."
+            )
 
 
-def require_memory_work(student) -> None:
-    """Check that remember projects each token once and ask only its states, by the processor
-    seconds of documents and many questions.
-
-    Raises:
-        WrongAnswer: they do more.
-    """
-    sizes = {"documents": 12, "tokens": 1_000, "questions": 12, "n_embd": 512}
-    used = [student.cpu_seconds]
-    for run in (projected, memory_work):
-        student.run(run, **sizes)
-        used.append(student.cpu_seconds)
-    seconds, needed = used[2] - used[1], used[1] - used[0]
-    student.note("seconds of remember and ask, as a multiple of the projections'", seconds / needed)
-    if seconds > PROJECTIONS * needed:
-        raise WrongAnswer(
-            f"remember, for {sizes['documents']} documents of {sizes['tokens']:,} tokens, and "
-            f"{sizes['questions']} calls of ask take {seconds:.1f} seconds of the processor, "
-            f"{seconds / needed:.1f} times as many as two projections of all tokens; {PROJECTIONS} "
-            "times are allowed. remember applies the modules key and value once to each token; ask "
-            "uses the keys and values in memory."
-        )
+WORK = replace(MEMORY, reply={"projected": Projections()})
