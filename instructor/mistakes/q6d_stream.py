@@ -103,7 +103,7 @@ if keep[first:].all():
 else:
     self.keys, self.values = self.keys[:, :, keep], self.values[:, :, keep]'''),
           Fill("StreamingAttention.cached_positions", "positions = list(self.kept)")),
-         (STREAM, *KEPT)),
+         KEPT),
     slip("stream-history", "The cache has gradients, and with them all that was ever read.",
          (*START, Edit(FILE, "    @torch.no_grad()\n    def append", "    def append"),
           Fill("StreamingAttention.append",
