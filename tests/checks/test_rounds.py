@@ -233,6 +233,18 @@ def test_a_reply_is_right_or_says_why_not(got, says):
     assert says is None or (found[0] is WrongAnswer and says in found[1])
 
 
+def test_a_call_is_written_as_a_student_would():
+    x = np.zeros((2, 3), np.float32)
+    inputs = {"sizes": [6, 3], "options": {"seed": 4}, "x": x, "mask": None, "train": False}
+    call = "Layer({*sizes}).train({train})({mask}, {x}, weights={mask}, {**options})"
+    asked = Asked(None, call, {})
+    assert asked.written(Call("", inputs, ", twice")) == (
+        "Layer(6, 3).eval()(x (2, 3) float32, seed=4), twice"
+    )
+    inputs |= {"options": {}, "train": True}
+    assert asked.written(Call("", inputs)) == "Layer(6, 3)(x (2, 3) float32)"
+
+
 def test_none_is_not_implemented():
     assert judge({"y": X, "text": ""}, {"y": None, "text": ""})[0] is NotImplementedYet
 

@@ -23,7 +23,11 @@ def inputs(rng, B, T, n_head, head_dim, dtype="float32", **more) -> dict:
         more: replaces any of them.
     """
     width = n_head * head_dim
-    drawn = {"x": rng.standard_normal((B, T, width)).astype(dtype), "padding": None, "pair": False}
+    drawn = {
+        "x": rng.standard_normal((B, T, width)).astype(dtype),
+        "key_padding_mask": None,
+        "return_weights": None,
+    }
     drawn |= {"dropout": None, "train": False, "repeat": 1, "upstream": None}
     weights = {"seed": int(rng.integers(2**31)), "scale": 0.3, "values": {}}
     return {"n_embd": width, "n_head": n_head, **drawn, **weights, **more}
@@ -51,9 +55,9 @@ def padded(rng):
     """Padding anywhere in each row; and a mask that marks nothing."""
     nothing = np.zeros((2, 5), bool)
     return [
-        inputs(rng, 2, 5, 3, 2, padding=draw_padding(rng, 2, 5)),
-        inputs(rng, 4, 5, 3, 2, padding=draw_padding(rng, 4, 5)),
-        inputs(rng, 2, 5, 3, 2, padding=nothing),
+        inputs(rng, 2, 5, 3, 2, key_padding_mask=draw_padding(rng, 2, 5)),
+        inputs(rng, 4, 5, 3, 2, key_padding_mask=draw_padding(rng, 4, 5)),
+        inputs(rng, 2, 5, 3, 2, key_padding_mask=nothing),
     ]
 
 
@@ -61,9 +65,9 @@ def padded(rng):
 def weighted(rng):
     """The pair of output and weights, with and without padding."""
     return [
-        inputs(rng, 2, 5, 3, 2, pair=True),
-        inputs(rng, 2, 5, 3, 2, padding=draw_padding(rng, 2, 5), pair=True),
-        inputs(rng, 3, 4, 2, 3, padding=draw_padding(rng, 3, 4), pair=True),
+        inputs(rng, 2, 5, 3, 2, return_weights=True),
+        inputs(rng, 2, 5, 3, 2, key_padding_mask=draw_padding(rng, 2, 5), return_weights=True),
+        inputs(rng, 3, 4, 2, 3, key_padding_mask=draw_padding(rng, 3, 4), return_weights=True),
     ]
 
 
@@ -76,13 +80,15 @@ def formats(rng, large):
         sizes += [(9, 4, 2, 8)]
     B, T, n_head, head_dim = (5, 7, 3, 4) if large else (2, 4, 3, 2)
     more = {"upstream": rng.standard_normal((B, T, n_head * head_dim)), "dtype": "float64"}
-    calls = [inputs(rng, *each, pair=n > 0) for n, each in enumerate(sizes)]
+    calls = [inputs(rng, *each, return_weights=n > 0 or None) for n, each in enumerate(sizes)]
     for B_, T_, *heads in sizes if large else [(3, 2, 1, 4)]:
         padding = draw_padding(rng, B_, T_) if T_ > 1 else None
         dtype = ("float32", "float64")[B_ % 2]
-        calls.append(inputs(rng, B_, T_, *heads, padding=padding, pair=True, dtype=dtype))
+        calls.append(
+            inputs(rng, B_, T_, *heads, key_padding_mask=padding, return_weights=True, dtype=dtype)
+        )
     return calls + [
-        inputs(rng, B, T, n_head, head_dim, padding=padding, pair=True, **more)
+        inputs(rng, B, T, n_head, head_dim, key_padding_mask=padding, return_weights=True, **more)
         for padding in (None, draw_padding(rng, B, T))
     ]
 
@@ -96,10 +102,17 @@ def rare(rng, large):
     padding = draw_padding(rng, B, T)
     full, *empty = rng.permutation(B)[: (B + 1) // 2]
     padding[full], padding[empty] = False, True
-    more = {"padding": padding, "pair": True}
+    more = {"key_padding_mask": padding, "return_weights": True}
     upstream = rng.standard_normal((B, T, n_head * head_dim))
     # in float64: in float32, such scores have too few digits
-    low = inputs(rng, *sizes, "float64", padding=draw_padding(rng, B, T), pair=True, scale=0.01)
+    low = inputs(
+        rng,
+        *sizes,
+        "float64",
+        key_padding_mask=draw_padding(rng, B, T),
+        return_weights=True,
+        scale=0.01,
+    )
     size = np.sqrt(2e5 / np.sqrt(head_dim))  # q k is about -head_dim size ** 2
     low["values"] = {"qkv.bias": np.repeat([size, -size, 0], n_head * head_dim)}
     return [
@@ -115,7 +128,7 @@ def not_dropping(rng, large):
     p = float(rng.choice([0.2, 0.3, 0.4]))
     sizes = (2, 7, 3, 5) if large else (2, 3, 2, 4)
     return [
-        inputs(rng, *sizes, pair=True, dropout=rate, train=train)
+        inputs(rng, *sizes, return_weights=True, dropout=rate, train=train)
         for rate, train in ((p, False), (0.0, True), (None, True))
     ]
 
@@ -129,7 +142,9 @@ def dropping(rng, large):
     """
     T, n_head, repeat = (7, 3, 20) if large else (3, 2, 160)
     p, width = float(rng.choice([0.2, 0.3, 0.4])), n_head * 2 * T
-    call = inputs(rng, 1, T, n_head, 2 * T, pair=True, dropout=p, train=True, repeat=repeat)
+    call = inputs(
+        rng, 1, T, n_head, 2 * T, return_weights=True, dropout=p, train=True, repeat=repeat
+    )
     call["x"][0, :, :T] = np.eye(T)
     # scores are small, so that no weight is nearly 0 and taken for a dropped one
     qkv = rng.standard_normal((3 * width, width)).astype(np.float32) * 0.85 / np.sqrt(width)

@@ -97,7 +97,10 @@ def layer(rng, B, T, n_head, head_dim, n_hidden, **more) -> dict:
     """Draw the inputs of a call of EncoderLayer. more: replaces any of them."""
     width = n_head * head_dim
     drawn = {"sizes": [width, n_head, n_hidden], "dropout": 0.0, "pre_norm": True, "train": False}
-    drawn |= {"x": (0.5 + rng.standard_normal((B, T, width))).astype(np.float32), "padding": None}
+    drawn |= {
+        "x": (0.5 + rng.standard_normal((B, T, width))).astype(np.float32),
+        "key_padding_mask": None,
+    }
     return {**drawn, "repeat": 1, "seed": draw_seed(rng), "values": {}, **more}
 
 
@@ -107,7 +110,7 @@ def pre_norm_layers(rng, pre_norm=True, sizes=(2, 5, 3, 2, 7)):
     padding, p = draw_padding(rng, *sizes[:2]), draw_rate(rng)
     return [
         layer(rng, *sizes, pre_norm=pre_norm),
-        layer(rng, *sizes, pre_norm=pre_norm, padding=padding, dropout=p),
+        layer(rng, *sizes, pre_norm=pre_norm, key_padding_mask=padding, dropout=p),
     ]
 
 

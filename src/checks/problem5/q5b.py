@@ -68,7 +68,7 @@ class Measured:
 
 EXPERIMENT = Asked(
     experiment,
-    call="scaling_experiment(**{arguments})",
+    call="scaling_experiment({**arguments})",
     reply={
         "names": Same("{call} should have the entries {right}; it has {got}."),
         **{

@@ -54,7 +54,20 @@ def differentiate(output, upstream, inputs):
 
 
 @probe(uses=(forbid_builtins, fill, differentiate))
-def attend(n_embd, n_head, x, padding, pair, dropout, train, repeat, seed, scale, values, upstream):
+def attend(
+    n_embd,
+    n_head,
+    x,
+    key_padding_mask,
+    return_weights,
+    dropout,
+    train,
+    repeat,
+    seed,
+    scale,
+    values,
+    upstream,
+):
     """Run MultiHeadAttention on x: what it returns, which arguments it changed, and gradients.
 
     It has run before on the rows in reverse order: nothing of that may be kept.
@@ -68,11 +81,11 @@ def attend(n_embd, n_head, x, padding, pair, dropout, train, repeat, seed, scale
         given = {"x": torch.from_numpy(x).repeat(repeat, 1, 1)}
         layer.to(given["x"].dtype).train(train)
         fill(layer, seed, scale, values)
-        if padding is not None:
-            given["key_padding_mask"] = torch.from_numpy(padding)
+        if key_padding_mask is not None:
+            given["key_padding_mask"] = torch.from_numpy(key_padding_mask)
         copies = {name: value.clone() for name, value in given.items()}
         given["x"].requires_grad_(upstream is not None)
-        more = {"return_weights": True} if pair else {}
+        more = {"return_weights": True} if return_weights else {}
         layer(**{name: value.flip(0) for name, value in copies.items()}, **more)
         torch.default_generator.manual_seed(seed)
         output = layer(**given, **more)
@@ -91,8 +104,8 @@ def attend(n_embd, n_head, x, padding, pair, dropout, train, repeat, seed, scale
 
 
 CALL = (
-    "MultiHeadAttention({n_embd}, {n_head}, {dropout}).train({train})({x}, {padding}, "
-    "return_weights={pair})"
+    "MultiHeadAttention({n_embd}, {n_head}, {dropout}).train({train})({x}, {key_padding_mask}, "
+    "return_weights={return_weights})"
 )
 UNREACHED = Same(
     "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "

@@ -62,7 +62,7 @@ LARGE = replace(NORM, probe=normalize_large, reply={"output": Close(tolerance={"
 
 
 @probe(uses=(forbid_builtins, fill))
-def run_layer(sizes, dropout, pre_norm, train, x, padding, repeat, seed, values):
+def run_layer(sizes, dropout, pre_norm, train, x, key_padding_mask, repeat, seed, values):
     """Run EncoderLayer on x: the output, and output and attention weights.
 
     It has run before on the rows in reverse order: nothing of that may be kept.
@@ -75,7 +75,7 @@ def run_layer(sizes, dropout, pre_norm, train, x, padding, repeat, seed, values)
         layer = EncoderLayer(*sizes, dropout, pre_norm).train(train)
         fill(layer, seed, 0.3, values)
         x = torch.from_numpy(x).repeat(repeat, 1, 1)
-        mask = None if padding is None else torch.from_numpy(padding)
+        mask = None if key_padding_mask is None else torch.from_numpy(key_padding_mask)
         with torch.no_grad():
             layer(x.flip(0), None if mask is None else mask.flip(0))
             torch.default_generator.manual_seed(seed)
@@ -85,7 +85,7 @@ def run_layer(sizes, dropout, pre_norm, train, x, padding, repeat, seed, values)
             }
 
 
-CALL = "EncoderLayer(*{sizes}, {dropout}, {pre_norm}).train({train})({x}, {padding})"
+CALL = "EncoderLayer({*sizes}, {dropout}, {pre_norm}).train({train})({x}, {key_padding_mask})"
 LAYER = Asked(
     run_layer,
     CALL,
@@ -196,7 +196,7 @@ def encode(config, idx, train, seed, values, upstream):
 
 ENCODER = Asked(
     encode,
-    "Encoder(EncoderConfig(**{config})).train({train})({idx})",
+    "Encoder(EncoderConfig({**config})).train({train})({idx})",
     {
         "parameters": Same("{call} should have the parameters {right}; it has {got}."),
         "logits": Close(tolerance=TOLERANCE),

@@ -130,7 +130,7 @@ def train(x, y, epochs, options, training, heights, dropout=0.0):
 
 TRAINING = Asked(
     train,
-    "train_classifier(model.train({training}), {x}, {y}, {epochs}, **{options})",
+    "train_classifier(model.train({training}), {x}, {y}, {epochs}, {**options})",
     {
         "modes": Same(
             "{call} trains in {got} mode. Call model.train() first, and again after anything that "
@@ -240,7 +240,7 @@ def share(table, x, y, options, training):
 
 ACCURACY = Asked(
     share,
-    "accuracy(model.train({training}), {x}, {y}, **{options})",
+    "accuracy(model.train({training}), {x}, {y}, {**options})",
     {
         "accuracy": Close(tolerance={"float64": 1e-6}),
         "tensors": TENSORS,

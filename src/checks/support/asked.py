@@ -129,7 +129,8 @@ class Asked:
         probe: takes a call's inputs; returns a dict. It does not catch what the student's code
             raises: where the reference raises an exception, the student's code must, too.
         call: how a student would write the call, with {names} of inputs, of which arrays show their
-            shapes; or a function of the inputs.
+            shapes, and {*names} of lists and {**names} of dicts that are arguments each; or a
+            function of the inputs.
         reply: the rule for each key of the reply, in the order in which they are judged.
         says: the words that an exception's message must have, from the call's inputs.
         causes: whether known mistakes are run on the calls. Not where they would take minutes.
@@ -164,8 +165,14 @@ class Asked:
         if callable(self.call):
             return self.call(call.inputs) + call.remark
         given = {name: _written(name, value) for name, value in call.inputs.items()}
-        # what is None was not given
-        words = self.call.format(**given).replace("(None, ", "(").replace(", None", "")
+        for name, value in call.inputs.items():
+            if isinstance(value, dict):
+                given["**" + name] = ", ".join(f"{key}={item!r}" for key, item in value.items())
+            elif isinstance(value, list):
+                given["*" + name] = ", ".join(map(repr, value))
+        words = self.call.format(**given).replace(".train(False)", ".eval()")
+        # what is None was not given, and a new module trains
+        words = re.sub(r", ((\w+=)?None|(?=\)))|(?<=\()None, |\.train\(True\)", "", words)
         return words + call.remark
 
     def fault(self, call: Call, reply: Answer | Failed) -> "Fault | None":
