@@ -33,7 +33,7 @@ def graded(tmp_path, process):
         checks = [dataclasses.replace(check, seconds=seconds) for check in checks]
         with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
             staged, _ = stage(make(changes, tmp_path / "submission"), Path(folder))
-            context = SimpleNamespace(rounds=Rounds())
+            context = SimpleNamespace(rounds=Rounds(), replies={})
             return grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
 
     return run

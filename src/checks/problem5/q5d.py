@@ -81,8 +81,8 @@ def attend(
         given = {"x": torch.from_numpy(x).repeat(repeat, 1, 1)}
         layer.to(given["x"].dtype).train(train)
         fill(layer, seed, scale, values)
-        if key_padding_mask is not None:
-            given["key_padding_mask"] = torch.from_numpy(key_padding_mask)
+        masked = {"key_padding_mask": key_padding_mask}
+        given |= {name: torch.from_numpy(mask) for name, mask in masked.items() if mask is not None}
         copies = {name: value.clone() for name, value in given.items()}
         given["x"].requires_grad_(upstream is not None)
         more = {"return_weights": True} if return_weights else {}

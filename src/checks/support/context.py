@@ -25,8 +25,8 @@ class Context:
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. rounds: the
     source of calls with the reference's replies. answer_alone: the probe with which staff ask
-    weights; None where students grade themselves. replies: what weights have answered, for all
-    checks that ask the same.
+    weights; None where students grade themselves. replies: what has been asked once, for
+    all checks that need the same.
     """
 
     artifacts: Path
