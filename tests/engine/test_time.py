@@ -3,7 +3,6 @@
 import dataclasses
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +10,7 @@ from proof import CHECKS, MANIFEST, STAGED
 
 from autograder import Allowance, Verdict, grade
 from autograder.process import Reply
-from checks.support.rounds import Rounds
+from checks.support.context import Context
 from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
 from instructor.mistakes.patches import Text, changed, make
@@ -33,7 +32,7 @@ def graded(tmp_path, process):
         checks = [dataclasses.replace(check, seconds=seconds) for check in checks]
         with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
             staged, _ = stage(make(changes, tmp_path / "submission"), Path(folder))
-            context = SimpleNamespace(rounds=Rounds(), replies={})
+            context = Context(Path(folder), None, None, None, {})
             return grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
 
     return run

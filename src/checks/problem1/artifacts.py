@@ -93,10 +93,11 @@ def judge_predictions(student, rng, context: Context, target: str, threshold: bo
     code, advice = "your code", ""
     if context.answer_alone:
         code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
-    if (weights.name, job.split) not in context.replies:  # the other checks of this split need it
-        asked = _ask(student, rng, context, job, preset, weights, code)
-        context.replies[weights.name, job.split] = asked
-    places, losses = context.replies[weights.name, job.split]
+    places, losses = context.once(
+        student,
+        f"{weights.name} {job.split}",
+        lambda: _ask(student, rng, context, job, preset, weights, code),
+    )
     differ = [i for i, place in enumerate(places) if place != claims[i]]
     if len(differ) > max(1, UNREPRODUCED * len(claims)):
         i = differ[0]

@@ -18,7 +18,6 @@ from checks.problem1.q1c_corruption import (
     require_rows,
     require_shift,
     share_examples,
-    shared,
 )
 from checks.problem1.q1c_randomness import (
     require_ends,
@@ -45,7 +44,7 @@ def share_mixed(student, rng, context):
         text = mixed_corpus(rng, block_size)
         return student.run(draw, text=text, block_size=block_size, times=15), text, block_size
 
-    return shared(student, context, "mixed", drawn)
+    return context.once(student, "mixed", drawn)
 
 
 def require_short(student, rng, block_size: int) -> None:

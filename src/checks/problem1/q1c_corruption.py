@@ -1,6 +1,5 @@
 """Examples of span corruption (question 1c): the probes that draw them, and what each must be."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,14 +129,6 @@ def draw_examples(student, text: str, block_size: int, times: int) -> Examples:
     return read_examples(answer, text)
 
 
-def shared(student, context, name: str, drawn: Callable):
-    """What several checks look at; the first of them calls `drawn`."""
-    key = student.submission.root, name
-    if key not in context.replies:
-        context.replies[key] = drawn()
-    return context.replies[key]
-
-
 def share_examples(student, rng, context, name: str, smallest: int, largest: int) -> Examples:
     """Draw 4000 examples of documents longer than the block, for all checks that give this name."""
 
@@ -145,7 +136,7 @@ def share_examples(student, rng, context, name: str, smallest: int, largest: int
         block_size = int(rng.integers(smallest, largest + 1))
         return draw_examples(student, long_corpus(rng, block_size), block_size, 1000)
 
-    return shared(student, context, name, drawn)
+    return context.once(student, name, drawn)
 
 
 def read_examples(answer: Answer, text: str) -> Examples:

@@ -78,11 +78,11 @@ def attend(
         from submission.problem5.encoder import MultiHeadAttention
 
         layer = MultiHeadAttention(n_embd, n_head, *([] if dropout is None else [dropout]))
-        given = {"x": torch.from_numpy(x).repeat(repeat, 1, 1)}
+        arrays = {"x": x, "key_padding_mask": key_padding_mask}
+        given = {name: torch.from_numpy(a) for name, a in arrays.items() if a is not None}
+        given["x"] = given["x"].repeat(repeat, 1, 1)
         layer.to(given["x"].dtype).train(train)
         fill(layer, seed, scale, values)
-        masked = {"key_padding_mask": key_padding_mask}
-        given |= {name: torch.from_numpy(mask) for name, mask in masked.items() if mask is not None}
         copies = {name: value.clone() for name, value in given.items()}
         given["x"].requires_grad_(upstream is not None)
         more = {"return_weights": True} if return_weights else {}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from autograder import NotImplementedYet, WrongAnswer, check, describe, probe
+from autograder import Answer, WrongAnswer, check, describe, probe
 from autograder.inside.wire import Array
 from checks.support.asked import Asked
 
@@ -65,8 +65,7 @@ class Positions:
 
     def require(self, call: str, got, right) -> None:
         """Raise WrongAnswer if they are not the reference's, and say which; see `Asked`."""
-        if got is None:
-            raise NotImplementedYet(f"{call} is None. Is it filled in, and returned?")
+        Answer(got, call).present()
         if not isinstance(got, (list, tuple)):
             raise WrongAnswer(f"{call} should be a list of ints; it is {describe(got)}.")
         if strange := [item for item in got if type(item) is not int]:
@@ -107,8 +106,7 @@ class Count:
 
     def require(self, call: str, got, right) -> None:
         """Raise WrongAnswer if it is another one; see `Asked`."""
-        if got is None:
-            raise NotImplementedYet(f"{call} is None. Is it filled in, and returned?")
+        Answer(got, call).present()
         if isinstance(got, Array) and got.data.size == 1:
             got = got.data.item()
         if type(got) not in (int, float):

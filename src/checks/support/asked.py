@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from autograder import (
-    Answer,
-    Failed,
-    NotImplementedYet,
-    Verdict,
-    WrongAnswer,
-    describe,
-    require_close,
-)
+from autograder import Answer, Failed, Verdict, WrongAnswer, describe, require_close
 from autograder.inside.wire import Array, Other
 from checks.support.rounds import Call, Sketch
 
@@ -50,8 +42,8 @@ class Close:
         self._require(self.name.format(call=call), got, right)
 
     def _require(self, name, got, right):
-        if got is None and right is not None:
-            raise NotImplementedYet(f"{name} is None. Is it filled in, and returned?")
+        if right is not None:
+            Answer(got, name).present()
         if isinstance(right, float) and isinstance(got, Array) and got.data.size == 1:
             got = got.data.astype(float).item()  # a tensor of one number counts as the number
         if isinstance(right, dict) and isinstance(got, dict) and got.keys() == right.keys():

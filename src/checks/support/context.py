@@ -1,5 +1,6 @@
 """Context for the checks of results: where they are, and their preset, data and answers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +26,7 @@ class Context:
     preset's. gold: the folder of the test answers (with a folder for each preset's data, or for one
     preset), or None if they are not available. accuracy: the manifest's thresholds. rounds: the
     source of calls with the reference's replies. answer_alone: the probe with which staff ask
-    weights; None where students grade themselves. replies: what has been asked once, for
-    all checks that need the same.
+    weights; None where students grade themselves.
     """
 
     artifacts: Path
@@ -36,7 +36,7 @@ class Context:
     accuracy: dict
     rounds: Rounds = field(default_factory=Rounds)
     answer_alone: Probe | None = None
-    replies: dict = field(default_factory=dict, compare=False)
+    _asked: dict = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:
@@ -49,6 +49,15 @@ class Context:
         if self.data is not None:
             for name in ("wiki.txt", "birth_dev.tsv"):
                 read_text(self.data / name)
+
+    def once(self, student, name: str, ask: Callable):
+        """What `ask()` returns, asked by the first of the checks that give this name. A submission
+        with code of the reference's in it is another.
+        """
+        key = student.submission.root, name
+        if key not in self._asked:
+            self._asked[key] = ask()
+        return self._asked[key]
 
     def data_of(self, preset: Preset) -> Path:
         """The folder of the corpus and the questions."""
