@@ -167,8 +167,12 @@ def test_a_failure_can_be_repeated(tmp_path, submission):
     assert (
         f"grader.py 1h-3-basic --seed {first['seed']} --submission {submission}" in process.stdout
     )
-    _, other, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
-    assert other["seed"] != first["seed"] and checks["1h-3-basic"]["message"] != message
+    messages = {message}
+    for _ in range(6):  # two seeds may draw the same of the released rounds
+        _, other, checks = grade_to_json(tmp_path, "1h-3-basic", *arguments)
+        assert other["seed"] != first["seed"]
+        messages.add(checks["1h-3-basic"]["message"])
+    assert len(messages) > 1
 
 
 LOOK = "document = self.data[idx]"
