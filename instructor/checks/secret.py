@@ -6,11 +6,9 @@ makes them; otherwise the first grading does, with a seed of its own.
 
 import os
 import secrets
-import zipfile
 from collections.abc import Iterable
-from pathlib import Path
 
-from checks.support.rounds import MADE_FROM, Rounds
+from checks.support.rounds import Rounds
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.checks.problem1.genuine import answer_alone
@@ -35,7 +33,7 @@ def staff_rounds(questions: Iterable[str], seed: int | None = None) -> Rounds:
     """
     if not (ROOT / "instructor" / "mistakes").is_dir():  # an upload autograder: they came with it
         return Rounds(PACKED)
-    from instructor.checks.solving import Plan, all_questions, made_from, save, solve
+    from instructor.checks.solving import Plan, all_questions, renew
 
     if seed is None and not SEED.is_file():
         seed = secrets.randbits(63)
@@ -45,19 +43,5 @@ def staff_rounds(questions: Iterable[str], seed: int | None = None) -> Rounds:
         plan = Plan(int(SEED.read_text(encoding="utf-8")), ROUNDS, hidden=True)
     except ValueError:
         raise UserError(f"{SEED} should have one number. Remove it; it is made again.") from None
-    origins = {name: made_from(name, plan) for name in all_questions() if name in {*questions}}
-    missing = [name for name, origin in origins.items() if _origin(name) != origin]
-    if missing:
-        bar = {"desc": "Rounds", "unit": "mistake", "leave": False, "disable": None}
-        for question, rounds in solve(missing, plan, **bar):
-            save(FOLDER / f"{question}.zip", rounds, origins[question])
+    renew(FOLDER, [name for name in all_questions() if name in {*questions}], plan)
     return Rounds(FOLDER)
-
-
-def _origin(question):
-    """What the rounds of a question were made from; None where there are none."""
-    try:
-        with zipfile.ZipFile(Path(FOLDER, f"{question}.zip")) as file:
-            return file.read(MADE_FROM).decode()
-    except (OSError, KeyError, zipfile.BadZipFile):
-        return None

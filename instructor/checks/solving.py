@@ -20,7 +20,7 @@ from autograder.isolation import choose
 from checks.support.rounds import MADE_FROM, Call, Sketch, pack
 from checks.support.session import modules_for
 from checks.support.staging import stage
-from common.files import writing
+from common.files import UserError, writing
 from instructor import ROOT
 from instructor.checks.drawing import all_draws, draw_round
 from instructor.mistakes import all_mistakes
@@ -36,16 +36,19 @@ PATIENCE = 10  # seconds for a mistake: there are some whose fault is that they 
 EXPLAINED = 12
 # What rounds depend on, besides the question's own files and the solution.
 SHARED = (
+    "src/autograder/compare.py",
+    "src/autograder/inside/wire.py",
     "src/checks/support/asked.py",
     "src/checks/support/rounds.py",
     "instructor/checks/drawing.py",
     "instructor/checks/solving.py",
     "instructor/mistakes/patches.py",
 )
+IMPORTED = re.compile(r"^from ((?:instructor\.)?checks\.problem\d[\w.]*) import", re.MULTILINE)
 DATE = (1980, 1, 1, 0, 0, 0)  # of every entry, so that the same rounds are the same bytes
 
 
-class Broken(RuntimeError):
+class Broken(UserError):
     """The reference cannot answer a call: a fault of the course, not of a student."""
 
 
@@ -83,18 +86,19 @@ def all_questions() -> list[str]:
 
 def made_from(question: str, plan: Plan) -> str:
     """A hash of what a question's rounds are made from."""
-    files = {ROOT / name for name in SHARED}
     solution = ROOT / "instructor" / "solution"
-    files.update([*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")])
-    # its files, and those that all questions of its problem share
-    mine = re.compile(rf"q{question}|/problem{question[:-1]}/[^q][^/]*$")
+    files = [ROOT / name for name in SHARED]
+    files += [*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")]
     for folder in ("src/checks", "instructor/checks", "instructor/mistakes"):
-        paths = (ROOT / folder).rglob("*.py")
-        files.update(p for p in paths if mine.search(p.relative_to(ROOT).as_posix()))
+        files += (ROOT / folder).rglob(f"q{question}*.py")
+    for path in files:  # which grows by what they import of other checks
+        for name in IMPORTED.findall(path.read_text(encoding="utf-8")):
+            parts = name.split(".")
+            for file in (ROOT.joinpath("src", *parts), ROOT.joinpath(*parts)):
+                if (file := file.with_suffix(".py")).is_file() and file not in files:
+                    files.append(file)
     content = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in sorted(files)]
-    # probes may use those of another question
-    probes = sorted({draw.asked.probe.source for draw in _draws_of(question)})
-    return hashlib.sha256(repr([plan, content, probes]).encode()).hexdigest()
+    return hashlib.sha256(repr([plan, content]).encode()).hexdigest()
 
 
 def _draws_of(question):
@@ -103,13 +107,37 @@ def _draws_of(question):
     return [draw for draws in drawn for draw in draws]
 
 
-def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str = "") -> None:
+def find_stale(folder: Path, questions: Iterable[str], plan: Plan) -> list[str]:
+    """Those of the questions whose file in a folder is missing, or made from something else."""
+
+    def origin(question):
+        try:
+            with zipfile.ZipFile(folder / f"{question}.zip") as file:
+                return file.read(MADE_FROM).decode()
+        except (OSError, KeyError, zipfile.BadZipFile):
+            return None
+
+    return [question for question in questions if origin(question) != made_from(question, plan)]
+
+
+def renew(folder: Path, questions: Iterable[str], plan: Plan) -> None:
+    """Make the rounds of those questions that `find_stale` finds, with a progress bar on stderr.
+
+    Raises:
+        Broken: the reference could not answer a call.
+    """
+    stale = find_stale(folder, questions, plan)
+    for question, rounds in solve(stale, plan) if stale else ():
+        save(folder / f"{question}.zip", rounds, made_from(question, plan))
+
+
+def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str) -> None:
     """Write the rounds of a question's checks into a zip file.
 
     Args:
         origin: what `made_from` said.
     """
-    entries = {MADE_FROM: origin.encode()} if origin else {}
+    entries = {MADE_FROM: origin.encode()}
     for id, listed in rounds.items():
         entries |= {f"{id}/{number}": pack(calls) for number, calls in enumerate(listed)}
     with writing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
@@ -118,12 +146,9 @@ def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str = "") -> N
 
 
 def solve(
-    questions: Iterable[str], plan: Plan, **bar
+    questions: Iterable[str], plan: Plan
 ) -> Iterator[tuple[str, dict[str, list[list[Call]]]]]:
-    """Yield each question with its checks' rounds, replies included.
-
-    Args:
-        bar: settings of the progress bar.
+    """Yield each question with its checks' rounds, replies included; with a progress bar on stderr.
 
     Raises:
         Broken: the reference could not answer a call.
@@ -132,7 +157,9 @@ def solve(
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(os.cpu_count() or 1, 8), context, _start)
     try:
-        with tqdm(total=sum(1 + len(known) for known in mistakes.values()), **bar) as progress:
+        total = sum(1 + len(known) for known in mistakes.values())
+        bar = {"desc": "Rounds", "unit": "mistake", "leave": False, "disable": None}
+        with tqdm(total=total, **bar) as progress:
 
             def submit(*work):
                 future = pool.submit(*work)
@@ -222,16 +249,28 @@ def _right(question, rounds):
     calls = [call for listed in rounds.values() for calls in listed for call in calls]
     replies = iter(_replies(question, calls, (), LIMITS.seconds))
 
-    def solved(call):
+    def solved(id, call):
         reply = next(replies)
         if not isinstance(reply, Failed):
-            return replace(call, right=reply.value, wrong=[])
-        if reply.error and reply.error.type in RAISED:
-            return replace(call, raises=reply.error.type, wrong=[])
-        raise Broken(f"{question}: {call.probe} with {call.inputs}: {reply.message}")
+            call = replace(call, right=reply.value, wrong=[])
+        elif reply.error and reply.error.type in RAISED:
+            call = replace(call, raises=reply.error.type, wrong=[])
+        else:
+            raise Broken(f"{id}: {call.probe} with {call.inputs}: {reply.message}")
+        try:
+            fault = _rules(id)[call.probe].fault(call, reply)
+        except Exception as error:
+            raise Broken(
+                f"{id}: the rules for {call.probe} cannot judge the solution's reply "
+                f"({type(error).__name__}: {error}). Are all keys and inputs that they name there?"
+            ) from error
+        if fault:
+            raise Broken(f"{id}: {call.probe} refuses the solution: {fault.failed.message}")
+        return call
 
     return {
-        id: [[solved(call) for call in calls] for calls in listed] for id, listed in rounds.items()
+        id: [[solved(id, call) for call in calls] for calls in listed]
+        for id, listed in rounds.items()
     }
 
 
@@ -253,9 +292,14 @@ def _wrong(question, runs, mistake):
     return faults
 
 
+def _rules(id):
+    """How the calls of a check are judged, by probe."""
+    return {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
+
+
 def _first_fault(id, calls, replies):
     """See `_wrong`."""
-    rules = {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
+    rules = _rules(id)
     for number, (call, reply) in enumerate(zip(calls, replies)):
         try:
             if fault := rules[call.probe].fault(call, reply):

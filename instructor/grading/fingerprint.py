@@ -17,6 +17,7 @@ from pathlib import Path
 from autograder import Manifest
 from autograder.intake import Limits
 from autograder.judge import Verdicts
+from checks.support.asked import by_reference
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.support.regrade import places
 from checks.support.rounds import Rounds
@@ -134,7 +135,8 @@ class Fingerprints:
         ]
         coded = [check for check in manifest.checks.values() if check.coded]
         folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
-        self._verdicts = Verdicts(folders, [check.id for check in coded]).functions
+        ids = [check.id for check in coded]
+        self._verdicts = Verdicts(folders, ids, by_reference).functions
         self.wanted = {check.id: self._of(check) for check in coded}
 
     def _of(self, check):

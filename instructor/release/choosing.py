@@ -106,7 +106,7 @@ def _manifest(text, numbers):
         if all(line.startswith("#") for line in block.split("\n")) and kept:
             comments.append(block)
             continue
-        check = re.search(rf'^id = "({QUESTION})-', block, re.MULTILINE)
+        check = re.search(rf'^(?:id = "|\[questions\.)({QUESTION})\b', block, re.MULTILINE)
         results = re.search(r"^\[accuracy\.", block, re.MULTILINE)
         if (not check or problem_of(check[1]) in numbers) and not (
             results and JOBS_OF not in numbers
@@ -124,12 +124,12 @@ def _manifest(text, numbers):
 
 def _links(line, numbers):
     """A question's line without what it builds on outside these problems."""
-    found = re.search(r", builds_on = \[(.*?)\]", line)
+    found = re.search(r"builds_on = \[(.*?)\]", line)
     if not found:
         return line
     bases = [base for base in re.findall(QUESTION, found[1]) if problem_of(base) in numbers]
     quoted = ", ".join(f'"{base}"' for base in bases)
-    return line.replace(found[0], f", builds_on = [{quoted}]" if bases else "")
+    return line.replace(found[0], f"builds_on = [{quoted}]")
 
 
 def chosen_markdown(text: str, numbers: tuple[str, ...]) -> str:

@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         leaks += find_leaks(handed_out, gather_secrets(seeds, gold_files, course.given))
         leaks += find_traces(handed_out, course)
         leaks += [
-            f"The cases: {difference}. Run: python -m instructor cases"
+            f"The cases: {difference} Run: python -m instructor cases"
             for difference in find_stale()
         ]
         leaks += find_repeated(tree / "src", course.given)

@@ -87,6 +87,7 @@ def grade(
     finished: Callable[[Outcome], None] = lambda outcome: None,
     whole: Allowance | None = None,
     helpers: Sequence = (),
+    default: Callable | None = None,
 ) -> Report:
     """Grade a submission.
 
@@ -103,6 +104,7 @@ def grade(
         whole: the time for all checks together; checks that are unfinished by then time out. No
             limit by default.
         helpers: more StudentProcesses; each runs a check at the same time.
+        default: the verdict of checks that no function is marked as.
 
     Returns:
         A Report with an Outcome for each of `checks`: one that should have run and didn't is a
@@ -115,7 +117,7 @@ def grade(
         if check.kind == "basic" or (check.kind == "hidden" and hidden)
     }
     whole = whole or Allowance()
-    verdicts = Verdicts(folders, to_run)
+    verdicts = Verdicts(folders, to_run, default)
     judge = Judge(to_run, verdicts.functions, submission, seed, context, finished, whole)
     if to_run:
         judge.run([process, *helpers])

@@ -45,13 +45,16 @@ class Verdicts:
     Args:
         folders: where the files (q*.py) are, at any depth.
         ids: of the checks that are needed; a file that mentions none of them is not imported.
+        default: the verdict of checks that no function is marked as.
 
     Attributes:
         functions: id -> its verdict.
         errors: what is wrong with the files.
     """
 
-    def __init__(self, folders: Iterable[Path], ids: Iterable[str]):
+    def __init__(
+        self, folders: Iterable[Path], ids: Iterable[str], default: Callable | None = None
+    ):
         self.functions: dict[str, Callable] = {}
         self.errors: list[str] = []
         twice = set()
@@ -71,6 +74,8 @@ class Verdicts:
         for id in twice:
             self.errors.append(f"Several functions are marked as {id}.")
             del self.functions[id]
+        if default and not self.errors:  # else one could be in a file that cannot be read
+            self.functions = dict.fromkeys(ids, default) | self.functions
 
 
 def _verdicts_in(path):

@@ -16,6 +16,7 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests", ROOT / "tests" / "checks"):
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest  # noqa: E402
 from autograder.isolation import choose  # noqa: E402
+from checks.support.asked import by_reference  # noqa: E402
 from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402
 from checks.support.staging import RESULTS, stage  # noqa: E402
@@ -105,7 +106,8 @@ def grade_folder(
         submission, notices = stage(folder, Path(staged))
         context = context_of(Path(staged))
         folders = [CHECKS, HIDDEN]
-        report = grade(MANIFEST, checks, folders, process, submission, seed, context, hidden=True)
+        material = process, submission, seed, context
+        report = grade(MANIFEST, checks, folders, *material, hidden=True, default=by_reference)
     report.notices = notices
     return report
 

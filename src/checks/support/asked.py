@@ -5,9 +5,12 @@ Type, shape, dtype, keys, and which exception is raised all come from the refere
 likely cause is a known mistake whose reply to the same call is the student's.
 """
 
+import functools
+import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -232,6 +235,31 @@ class Fault:
                 self.failed.message += f"\nLikely cause: {sentence}"
                 break
         return self.failed
+
+
+def by_reference(student, calls: list[Call]) -> None:
+    """The verdict of a check that has none of its own: each call's reply by the rules of the Asked
+    of its probe.
+
+    Raises:
+        Failed: a reply is wrong.
+        LookupError: the question's files have no Asked with that probe.
+    """
+    rules = asked_in(student.check.question)
+    for probe in dict.fromkeys(call.probe for call in calls):
+        rules[probe].require(student, calls)
+
+
+@functools.cache
+def asked_in(question: str) -> dict[str, Asked]:
+    """The Asked in the files of a question, also those imported there, by their probe's name."""
+    problem = f"problem{question[:-1]}"
+    found = {}
+    for path in sorted((Path(__file__).parents[1] / problem).glob(f"q{question}*.py")):
+        module = importlib.import_module(f"checks.{problem}.{path.stem}")
+        mine = (value for value in vars(module).values() if isinstance(value, Asked))
+        found |= {asked.probe.name: asked for asked in mine}
+    return found
 
 
 def _written(name, value):

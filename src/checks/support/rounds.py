@@ -18,7 +18,7 @@ import numpy as np
 from autograder.inside import wire
 from common.files import UserError
 
-MADE_FROM = "made-from"  # an entry that says what the rounds of staff were made from
+MADE_FROM = "made-from"  # an entry that says what the rounds were made from
 MOST = 100_000  # entries of a reply that tell a mistake
 RELEASED = Path(__file__).resolve().parents[1] / "cases"
 
@@ -150,12 +150,21 @@ class Rounds:
             return [unpack(file.read(name)) for name in _names(file, id)]
 
     def draw(self, id: str, rng: np.random.Generator) -> list[Call]:
-        """One round of a check, chosen by `rng`."""
+        """One round of a check, chosen by `rng`.
+
+        Raises:
+            LookupError: it has none.
+            UserError: the file is damaged or missing.
+        """
         if id in self._kept:
             return unpack(self._kept[id][int(rng.integers(len(self._kept[id])))])
         with self._open(id.split("-")[0]) as file:
-            names = _names(file, id)
-            return unpack(file.read(names[int(rng.integers(len(names)))]))
+            if names := _names(file, id):
+                return unpack(file.read(names[int(rng.integers(len(names)))]))
+        raise LookupError(
+            f"{id} has no verdict of its own, and no rounds in {self.folder}: does an @check or an "
+            "@draws name it, and has `python -m instructor cases` run since?"
+        )
 
     @contextlib.contextmanager
     def _open(self, question):

@@ -25,6 +25,7 @@ from autograder import (
     read_manifest,
 )
 from autograder.isolation import choose
+from checks.support.asked import by_reference
 from checks.support.context import Context
 from checks.support.regrade import grade_once
 from checks.support.rounds import Rounds
@@ -284,7 +285,7 @@ def grade_submission(
             first, *others = worker.processes
             hidden = bool(setting.hidden)
             material = submission, seed, context, hidden, finished, whole, others
-            report = grade(manifest, checks, folders, first, *material)
+            report = grade(manifest, checks, folders, first, *material, default=by_reference)
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 

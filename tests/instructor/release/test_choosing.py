@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from unittest import mock
 
 import pytest
@@ -23,6 +24,7 @@ from instructor.course import Course
 from instructor.release import build
 from instructor.release import command as release_command
 from instructor.release.answer_sheet import answer_sheet
+from instructor.release.choosing import chosen_text
 from instructor.release.starter import places
 from instructor.release.traces import find_traces
 from jobs.deliverables import lent
@@ -133,6 +135,19 @@ def test_its_manifest_and_its_programs_know_its_problems_alone(built):
     other = next(target for target in TARGETS.values() if target.question[0] in course.others)
     shown, code = run(tree, "src/run.py", other.target)
     assert code == 2 and f"no target '{other.target}'" in shown
+
+
+def test_a_question_may_have_a_table_of_its_own():
+    """As docs/adding-a-question.md writes it."""
+    more = (
+        '\n[questions.7a]\ntitle = "t"\npoints = 2\nbuilds_on = ["1h", "6c"]\n'
+        '\n[[check]]\nid = "7a-0-basic"\ntitle = "t"\npoints = 2\n'
+    )
+    text = MANIFEST.read_text(encoding="utf-8") + more
+    chosen = tomllib.loads(chosen_text("src/checks/manifest.toml", text, ("1", "7")))
+    assert chosen["questions"]["7a"]["builds_on"] == ["1h"]
+    chosen = tomllib.loads(chosen_text("src/checks/manifest.toml", text, ("6",)))
+    assert "7a" not in chosen["questions"] and "7a" not in str(chosen["check"])
 
 
 def test_a_given_solution_is_whole_and_works(built):
