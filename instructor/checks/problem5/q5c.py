@@ -147,22 +147,17 @@ def formats(rng, large):
 def misfits(rng, large):
     """A right call; then shapes that do not fit, some of which broadcasting would accept."""
     L_q, L_k, d_k, d_v = sizes = lengths(rng, large)
-    draw, right = rng.standard_normal, inputs(rng, sizes)
-    shapes = [
-        {"K": draw((L_k, d_k + 1))},
-        {"V": draw((L_k + 1, d_v))},
-        {"mask": draw_mask(rng, L_q, L_k + 1)},
-        {"Q": draw((3, L_q, d_k)), "K": draw((2, L_k, d_k))},
-        {"K": draw((2, L_k, d_k)), "V": draw((3, L_k, d_v))},
-        {"K": draw((2, L_k, d_k)), "mask": draw_mask(rng, 3, L_q, L_k)},
+    shapes = [("K", (L_k, d_k + 1)), ("V", (L_k + 1, d_v)), ("Q", (L_q, 1)), ("K", (L_k, 1))]
+    shapes += [("K", (1, d_k)), ("V", (1, d_v))]
+    calls = [
+        *(inputs(rng, sizes) | {name: rng.standard_normal(shape)} for name, shape in shapes),
+        inputs(rng, sizes, (3,), (2,)),
+        inputs(rng, sizes, (), (2,), (3,)),
+        inputs(rng, sizes, mask=draw_mask(rng, L_q, L_k + 1)),
+        inputs(rng, sizes, K=(2,), mask=draw_mask(rng, 3, L_q, L_k)),
     ]
-    ones = {"Q": (L_q, 1), "K": (L_k, 1)}, {"K": (1, d_k), "V": (1, d_v)}
-    of_one = ", where a length of 1 does not fit (einsum and * broadcast it, @ does not),"
-    return [
-        right,
-        *((right | other, ", where shapes do not fit,") for other in shapes),
-        *((right | {name: draw(s)}, of_one) for each in ones for name, s in each.items()),
-    ]
+    remark = ", where shapes do not fit (einsum and * broadcast a length of 1, @ does not),"
+    return [inputs(rng, sizes), *((call, remark) for call in calls)]
 
 
 @draws(FORMATS, "5c-5-hidden")

@@ -76,16 +76,13 @@ def weighted(rng):
 @draws(HEADS, "5d-7-basic", "5d-4-hidden")
 def formats(rng, large):
     """Sizes from one up; float64; gradients, with and without padding."""
-    ones = [(1, 1, 1, 1), (1, 6, 3, 1), (3, 1, 2, 3), (3, 2, 1, 4)]
-    sizes = 2, 4, 3, 2
-    if large:
-        ones = [(1, 7, 4, 1), (5, 1, 2, 3), (3, 2, 1, 6), (2, 11, 3, 5)]
-        sizes = 5, 7, 3, 4
+    n = 9 if large else 4
+    sizes = [(1, 1, 1, 1), (1, n, 3, 1), (n, 1, 2, 3), (3, 2, 1, n)]
     return [
-        *(inputs(rng, *each, return_weights=True) for each in ones),
-        inputs(rng, *ones[-1], return_weights=True, padded=True),
-        inputs(rng, *sizes, return_weights=True, graded=True),
-        inputs(rng, *sizes, return_weights=True, graded=True, padded=True),
+        *(inputs(rng, *each, return_weights=True) for each in sizes),
+        inputs(rng, 3, 2, 1, n, return_weights=True, padded=True),
+        inputs(rng, 2, n, 3, 2, return_weights=True, graded=True),
+        inputs(rng, 2, n, 3, 2, return_weights=True, graded=True, padded=True),
     ]
 
 
@@ -119,21 +116,15 @@ def dropout(rng, large):
     There, the first T features of x say which position it is. The values are these, twice, and the
     output is theirs plus 1, so that it has the weights that were used.
     """
-    sizes = (2, 7, 3, 5) if large else (2, 3, 2, 4)
-    T, n_head = 5, 2
+    sizes, T, n_head = (2, 7, 3, 5) if large else (2, 3, 2, 4), 5, 2
     width = n_head * 2 * T
     call = inputs(rng, 1, T, n_head, 2 * T, RATE, return_weights=True, train=True)
     call["x"][0, :, :T] = np.eye(T)
     # scores are small, so that no weight is nearly 0 and taken for a dropped one
     qkv = rng.standard_normal((3 * width, width)).astype(np.float32) * 0.85 / np.sqrt(width)
     qkv[2 * width :] = np.tile(np.eye(T, width), (2 * n_head, 1))
-    identity = np.eye(width, dtype=np.float32)
-    call["weights"]["values"] = {
-        "qkv.weight": qkv,
-        "qkv.bias": 0.0,
-        "proj.weight": identity,
-        "proj.bias": 1.0,
-    }
+    values = {"qkv.weight": qkv, "proj.weight": np.eye(width, dtype=np.float32)}
+    call["weights"]["values"] = values | {"qkv.bias": 0.0, "proj.bias": 1.0}
     return [
         inputs(rng, *sizes, RATE, return_weights=True),
         inputs(rng, *sizes, 0.0, return_weights=True, train=True),
@@ -142,21 +133,14 @@ def dropout(rng, large):
     ]
 
 
-def draw_sizes(rng, large: bool) -> tuple[int, int]:
-    """Draw n_embd and n_head that fit."""
-    n_head, head_dim = rng.permutation([7, 4, 9] if large else [2, 3, 5])[:2].tolist()
-    return n_head * head_dim, n_head
-
-
 @draws(MADE, "5d-10-basic", "5d-6-hidden")
 def right_sizes(rng, large):
     """Sizes that fit."""
-    return [{"arguments": [*draw_sizes(rng, large)]}]
+    return [{"arguments": [28, 7] if large else [6, 2]}]
 
 
 @draws(MADE, "5d-10-basic", "5d-5-hidden")
 def misfits(rng, large):
     """Sizes that do not fit."""
-    n_embd, n_head = draw_sizes(rng, large)
-    pairs = [n_embd + 1, n_head], [n_head, n_embd], [8 * n_embd + 1, 4]
-    return [{"arguments": pair} for pair in pairs]
+    sizes = ([29, 7], [7, 28], [85, 4]) if large else ([7, 2], [2, 6], [49, 4])
+    return [{"arguments": pair} for pair in sizes]

@@ -24,9 +24,8 @@ def tables(rng):
 
     In the long one, angles are small, or whole numbers, so that float32 has enough digits for them.
     """
-    sizes = [(int(rng.integers(5, 8)), 2 * int(rng.integers(3, 20))), (1, 4), (3, 2)]
-    sizes.append((int(rng.integers(1100, 2000)), 4))
-    sizes.append((5, 2 * int(rng.integers(3, 7)) + 1))
+    width, length = 2 * int(rng.integers(3, 20)), int(rng.integers(1100, 2000))
+    sizes = [(7, width), (1, 4), (3, 2), (length, 4), (5, width + 1)]
     return [{"max_len": max_len, "n_embd": n_embd} for max_len, n_embd in sizes]
 
 
@@ -75,27 +74,26 @@ def rare_norms(rng):
     ]
 
 
-def layer(rng, sizes, pre_norm, rate=0.0, padded=False) -> dict:
-    """Draw the inputs of a call of EncoderLayer. sizes: B, T, n_head, head_dim, n_hidden."""
-    B, T, n_head, head_dim, n_hidden = sizes
+def layer(rng, B, T, n_head, head_dim, n_hidden, pre_norm, rate=0.0, **more) -> dict:
+    """Draw the inputs of a call of EncoderLayer. more: replaces any of them."""
     x = 0.5 + rng.standard_normal((B, T, n_head * head_dim))
-    return {
+    drawn = {
         "arguments": [n_head * head_dim, n_head, n_hidden, rate, pre_norm],
         "train": False,
         "x": x.astype(np.float32),
-        "key_padding_mask": draw_padding(rng, B, T) if padded else None,
+        "key_padding_mask": None,
         "seed": int(rng.integers(2**31)),
         "values": {},
     }
+    return drawn | more
 
 
-def dropping(rng, pre_norm, **values: float) -> dict:
+def dropping(rng, pre_norm, values: dict[str, float]) -> dict:
     """A layer in training mode with 2,400 features; its weights are 0 but for some."""
-    values = {name.replace("_", "."): value for name, value in values.items()}
-    call = layer(rng, (1, 5, 3, 2, 5), pre_norm, RATE)
-    call["x"] *= pre_norm
     others = {"weight": 0.0, "bias": 0.0, "norm1.weight": 1.0, "norm2.weight": 1.0}
-    return call | {"train": True, "values": others | values}
+    call = layer(rng, 1, 5, 3, 2, 5, pre_norm, RATE, train=True, values=others | values)
+    call["x"] *= pre_norm
+    return call
 
 
 @draws(LAYER, "5e-2-basic")
@@ -103,99 +101,78 @@ def pre_norm_layers(rng):
     """Without padding; with it, and with dropout in evaluation; in training, where the attention
     returns 1 and the feed-forward part 2.
     """
-    sizes = 2, 5, 3, 2, 7
+    values = {"proj.bias": 1.0, "up.bias": 1.0, "down.weight": 2 / 5 / GELU_OF_1}
     return [
-        layer(rng, sizes, True),
-        layer(rng, sizes, True, RATE, padded=True),
-        dropping(rng, True, proj_bias=1.0, up_bias=1.0, down_weight=2 / 5 / GELU_OF_1),
+        layer(rng, 2, 5, 3, 2, 7, True),
+        layer(rng, 2, 5, 3, 2, 7, True, RATE, key_padding_mask=draw_padding(rng, 2, 5)),
+        dropping(rng, True, values),
     ]
 
 
 @draws(LAYER, "5e-7-basic", "5e-4-hidden")
 def post_norm_layers(rng, large):
     """The same; in training, one part returns 1, and the other 0."""
-    sizes = (3, 7, 3, 4, 11) if large else (2, 5, 3, 2, 7)
+    B, T, *widths = (3, 7, 3, 4, 11) if large else (2, 5, 3, 2, 7)
     return [
-        layer(rng, sizes, False),
-        layer(rng, sizes, False, RATE, padded=True),
-        (dropping(rng, False, proj_bias=1.0), ", whose attention returns 1 everywhere"),
-        (dropping(rng, False, down_bias=1.0), ", whose feed-forward part returns 1"),
+        layer(rng, B, T, *widths, False),
+        layer(rng, B, T, *widths, False, RATE, key_padding_mask=draw_padding(rng, B, T)),
+        (dropping(rng, False, {"proj.bias": 1.0}), ", whose attention returns 1 everywhere"),
+        (dropping(rng, False, {"down.bias": 1.0}), ", whose feed-forward part returns 1"),
     ]
 
 
-def draw_config(large: bool, **more) -> dict:
-    """The configuration of an encoder, with distinct sizes. more: replaces any of its entries."""
-    names = "vocab_size", "max_len", "n_classes", "n_embd", "n_head", "n_hidden"
-    sizes = (13, 11, 5, 12, 3, 17) if large else (9, 7, 6, 4, 2, 5)
-    fixed = {"positions": "sinusoidal", "pooling": "mean", "pre_norm": True, "dropout": 0.0}
-    return {**dict(zip(names, sizes)), **fixed, "n_layer": 2, **more}
-
-
-def draw_tokens(rng, config: dict, B: int, T: int, anywhere: bool = False) -> np.ndarray:
-    """Draw tokens, int64 (B, T), with PAD at the end, or anywhere, in all rows but the first; rows
-    differ.
-    """
-    idx = rng.integers(1, config["vocab_size"], (B, T))
-    idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are ordinary tokens
-    for row in idx[1:]:
-        count = int(rng.integers(1, T - 1))
-        row[rng.choice(T, count, replace=False) if anywhere else slice(T - count, T)] = 0
-    return idx
-
-
-def encoder(rng, config: dict, idx: np.ndarray, graded=False, train=False, **values) -> dict:
-    """Draw the inputs of a call of Encoder.
+def encoder(rng, B, T, large=False, graded=False, **options) -> dict:
+    """Draw the inputs of a call of Encoder: distinct sizes, and rows that differ, with PAD at the
+    end of all but the first.
 
     Args:
         graded: in float64, with gradients.
-        values: of parameters; dots are written as underscores.
+        options: replace entries of the configuration.
     """
+    names = "vocab_size", "max_len", "n_classes", "n_embd", "n_head", "n_hidden"
+    config = dict(zip(names, (13, 11, 5, 12, 3, 17) if large else (9, 7, 6, 4, 2, 5)))
+    config |= {"positions": "sinusoidal", "pooling": "mean", "pre_norm": True, "dropout": 0.0}
+    config |= {"n_layer": 2, **options}
+    idx = rng.integers(1, config["vocab_size"], (B, T))
+    idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are ordinary tokens
+    for row in idx[1:]:
+        row[T - int(rng.integers(1, T - 1)) :] = 0
     upstream = None
     if graded:
         # Without pooling, the differentiated sum has no vector at PAD: an untrained embedding of
         # PAD (padding_idx) is also right.
-        upstream = rng.standard_normal((*idx.shape, config["n_classes"])) * (idx != 0)[:, :, None]
+        upstream = rng.standard_normal((B, T, config["n_classes"])) * (idx != 0)[:, :, None]
         upstream = upstream if config["pooling"] == "none" else upstream[:, 0]
-    return {
-        "config": config,
-        "idx": idx,
-        "train": train,
-        "seed": int(rng.integers(2**31)),
-        "values": {name.replace("_", "."): value for name, value in values.items()},
-        "upstream": upstream,
-    }
+    drawn = {"config": config, "idx": idx, "train": False, "seed": int(rng.integers(2**31))}
+    return {**drawn, "values": {}, "upstream": upstream}
 
 
 @draws(ENCODER, "5e-3-basic")
 def encoders(rng):
-    """The defaults, with PAD at the end; sentences shorter than max_len and of that length;
-    gradients.
-    """
-    plain, one = draw_config(False), draw_config(False, n_layer=1, n_embd=6, n_head=3)
-    return [
-        encoder(rng, plain, draw_tokens(rng, plain, 3, 5)),
-        encoder(rng, one, draw_tokens(rng, one, 4, 7)),
-        encoder(rng, one, draw_tokens(rng, one, 2, 6), graded=True),
-    ]
+    """The defaults; sentences shorter than max_len and of that length; gradients."""
+    one = {"n_layer": 1, "n_embd": 6, "n_head": 3}
+    return [encoder(rng, 3, 5), encoder(rng, 4, 7, **one), encoder(rng, 2, 6, graded=True, **one)]
 
 
 @draws(ENCODER, "5e-7-basic", "5e-4-hidden")
 def post_norm_encoders(rng, large):
     """Three layers."""
-    config = draw_config(large, pre_norm=False, n_layer=3)
-    return [encoder(rng, config, draw_tokens(rng, config, 3, 5))]
+    return [encoder(rng, 3, 5, large, pre_norm=False, n_layer=3)]
+
+
+def each_pooling(rng, large: bool) -> list[dict]:
+    """Draw a call of Encoder for each pooling, with any positions."""
+    T, positions = (8 if large else 5), rng.permutation(["sinusoidal", "learned", "none"]).tolist()
+    return [
+        encoder(rng, 4, T, large, pooling=pooling, positions=kind, n_layer=1)
+        for pooling, kind in zip(("mean", "cls", "none"), positions)
+    ]
 
 
 @draws(ENCODER, "5e-5-hidden")
-def pooled(rng):
+def appended(rng, large):
     """Each pooling, with PAD at the end of all rows."""
-    calls = []
-    for pooling in ("mean", "cls", "none"):
-        positions = str(rng.choice(["sinusoidal", "learned"]))
-        config = draw_config(True, pooling=pooling, positions=positions)
-        idx = np.pad(draw_tokens(rng, config, 5, 8), ((0, 0), (0, 3)))
-        calls.append(encoder(rng, config, idx))
-    return calls
+    return [c | {"idx": np.pad(c["idx"], ((0, 0), (0, 3)))} for c in each_pooling(rng, large)]
 
 
 @draws(ENCODER, "5e-8-basic", "5e-6-hidden")
@@ -203,14 +180,14 @@ def options(rng, large):
     """Poolings, learned positions and none, if `large` with gradients; dropout only in the layers,
     whose output is 0.
     """
-    calls = []
-    for positions, pooling in (("learned", "mean"), ("none", "cls"), ("learned", "none")):
-        config = draw_config(large, positions=positions, pooling=pooling, n_layer=1)
-        idx = draw_tokens(rng, config, 3, int(rng.integers(4, config["max_len"])))
-        calls.append(encoder(rng, config, idx, graded=large))
-    config = draw_config(large, dropout=RATE)
-    silent = dict.fromkeys(("proj_weight", "proj_bias", "down_weight", "down_bias"), 0.0)
-    return [*calls, encoder(rng, config, draw_tokens(rng, config, 3, 5), train=True, **silent)]
+    silent = dict.fromkeys(("proj.weight", "proj.bias", "down.weight", "down.bias"), 0.0)
+    return [
+        *(
+            encoder(rng, 3, 5, large, large, positions=positions, pooling=pooling, n_layer=1)
+            for positions, pooling in (("learned", "mean"), ("none", "cls"), ("learned", "none"))
+        ),
+        encoder(rng, 3, 5, large, dropout=RATE) | {"train": True, "values": silent},
+    ]
 
 
 @draws(ENCODER, "5e-10-basic", "5e-11-hidden")
@@ -218,22 +195,19 @@ def rare_tokens(rng, large):
     """PAD anywhere, also in front; a row of only PAD; inputs that are too long, and options that
     do not exist.
     """
-    calls, T = [], 8 if large else 5
-    for pooling in ("mean", "cls", "none"):
-        positions = str(rng.choice(["sinusoidal", "learned"]))
-        config = draw_config(large, pooling=pooling, positions=positions, n_layer=1)
-        idx = draw_tokens(rng, config, 4, T, anywhere=True)
-        idx[1:, 0] = 0 if pooling != "cls" else rng.integers(1, config["vocab_size"], 3)
+    calls = each_pooling(rng, large)
+    for call in calls:
+        idx = call["idx"] = rng.permuted(call["idx"], axis=1)
+        idx[1:, 0] = 0 if call["config"]["pooling"] != "cls" else rng.integers(1, 4, 3)
         idx[2] = 0
-        calls.append(encoder(rng, config, idx))
     # Without positions, a word's place does not matter, and position 0 is PAD in both rows.
-    config = draw_config(large, pooling="cls", positions="none", n_layer=1)
-    words = rng.permutation(np.arange(1, config["vocab_size"]))[: T - 1]
-    swapped = encoder(rng, config, np.array([[0, *words], [0, *words[::-1]]]))
+    swapped = encoder(rng, 2, 5, large, pooling="cls", positions="none", n_layer=1)
+    swapped["idx"] = np.array([[0, 1, 2, 3, 4], [0, 4, 3, 2, 1]])
+    too_long = np.ones((1, swapped["config"]["max_len"] + 1), int)
+    others = {"positions": "rotary"}, {"pooling": "max"}
     return [
         *calls,
         (swapped, ", whose rows have PAD, then the same words"),
-        encoder(rng, config, np.ones((1, config["max_len"] + 1), int)),
-        encoder(rng, {**config, "positions": "rotary"}, idx),
-        encoder(rng, {**config, "pooling": "max"}, idx),
+        swapped | {"idx": too_long},
+        *(swapped | {"config": swapped["config"] | other} for other in others),
     ]

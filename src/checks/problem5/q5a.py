@@ -134,47 +134,46 @@ def judge(name: str, matrix: np.ndarray, known: dict, rng) -> None:
         values = ", ".join(f"{value:.6g}" for value in matrix[row])
         return f"{name}[{row}] is off by more than {TOLERANCE:g}: got {values}."
 
+    # Likely causes: "" where the matrix is what the mistake gives.
     if name == "scores":
         message = product(Q, K.T)
-        causes = {
-            "they are already scaled. The scores are just Q K^T.": lambda: product(Q, K.T, root)
-        }
+        causes = {"they are already scaled. The scores are just Q K^T.": product(Q, K.T, root)}
     elif name == "scaled_scores":
         message = product(Q, K.T, root)
         causes = {
-            "they are not scaled: these are the scores themselves.": lambda: product(Q, K.T),
-            "they are divided by d_k. It should be its square root.": lambda: product(Q, K.T, d_k),
+            "they are not scaled: these are the scores themselves.": product(Q, K.T),
+            "they are divided by d_k. It should be its square root.": product(Q, K.T, d_k),
             "they are divided by the root of the number of keys. d_k is the number of columns of Q "
-            "and of K.": lambda: product(Q, K.T, math.sqrt(len(K))),
+            "and of K.": product(Q, K.T, math.sqrt(len(K))),
         }
     elif name == "weights":
         message = wrong_weights(matrix, Q, K)
         causes = {
             "the softmax is over columns. It should be over each row, which then sums to 1.": (
-                lambda: wrong_weights(matrix.T, K, Q)
+                wrong_weights(matrix.T, K, Q)
             ),
             "the scores are not scaled. Divide them by sqrt(d_k) first.": (
-                lambda: wrong_weights(matrix, Q, K, root)
+                wrong_weights(matrix, Q, K, root)
             ),
             "the scores are divided by d_k. It should be its square root.": (
-                lambda: wrong_weights(matrix, Q, K, 1 / root)
+                wrong_weights(matrix, Q, K, 1 / root)
             ),
         }
     elif "weights" not in known:
         raise WrongAnswer("output is judged once the weights are right.")
     else:
         within = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # weights have a tolerance, too
-        message = product(known["weights"], V, tolerance=within)
+        message = product(known["weights"], V, 1.0, within)
         causes = {
             "V is multiplied by the scaled scores, not by the weights.": (
-                lambda: product(Q, K.T @ V, root, within)
+                product(Q, K.T @ V, root, within)
             ),
             "V is multiplied by the scores, not by the weights.": (
-                lambda: product(Q, K.T @ V, tolerance=within)
+                product(Q, K.T @ V, 1.0, within)
             ),
         }
     if message:
-        cause = next((f"\nLikely cause: {each}" for each, off in causes.items() if not off()), "")
+        cause = next((f"\nLikely cause: {each}" for each, off in causes.items() if not off), "")
         raise WrongAnswer(f"{message} (Rows and columns are counted from 0.){cause}")
 
 

@@ -20,11 +20,12 @@ def fill(module, seed, scale, values):
     import numpy as np
     import torch
 
+    state = np.random.RandomState(0)  # the same in all NumPy versions
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if not name.endswith(("weight", "bias")):
                 continue
-            state = np.random.RandomState([seed, *name.encode()])  # the same in all NumPy versions
+            state.seed([seed, *name.encode()])
             drawn = scale * state.standard_normal(tuple(parameter.shape))
             if parameter.dim() == 1 and name.endswith("weight"):
                 drawn += 1
@@ -127,18 +128,24 @@ class Dropped:
                     f"{call}: the same weights are dropped for all {name}. "
                     "Dropout draws for each weight separately."
                 )
-        # 3,000 weights: 0.06 is 7 standard deviations.
-        if not abs(1 - kept.mean() - RATE) < 0.06:
-            raise WrongAnswer(
-                f"{call}: a share of {1 - kept.mean():.2f} of the weights is "
-                f"dropped; it should be {RATE}."
-            )
+        require_share(f"{call}: of the weights", 1 - kept.mean())  # 3,000
+
+
+def require_share(what: str, share: float) -> None:
+    """Raise WrongAnswer unless this share of 2,400 numbers or more is dropped by RATE.
+
+    0.06 is 6.4 standard deviations: once in a billion runs.
+    """
+    if not abs(share - RATE) < 0.06:
+        raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped; it should be {RATE}.")
 
 
 UNREACHED = Same(
     "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
     "torch.no_grad(), and use every part."
 )
+# The rules for what `differentiate` returns.
+GRADIENTS = {"unreached": UNREACHED, "gradients": Close("The gradients of {call}", TOLERANCE)}
 HEADS = Asked(
     attend,
     "MultiHeadAttention({*arguments}).train({train})({x}, {key_padding_mask}, "
@@ -151,8 +158,7 @@ HEADS = Asked(
             "{call} changes its argument {got} in place (as x += ... and functions whose name ends "
             "with _ do)."
         ),
-        "unreached": UNREACHED,
-        "gradients": Close("The gradients of {call}", TOLERANCE),
+        **GRADIENTS,
     },
 )
 
