@@ -54,8 +54,6 @@ MISTAKES = [
     slip("hand-other-inputs", "The queries were changed, and all that follows with them.",
          by_hand(Q=-Q, scores=-S, scaled_scores=-S / 2, weights=softmax(-S / 2),
                  output=softmax(-S / 2) @ V), BOTH),
-    slip("hand-copies", "The scores and weights are the first rows of K, the output is V's.",
-         by_hand(scores=K[:2, :3], scaled_scores=K[:2, :3], weights=K[:2, :3], output=V[:2]), BOTH),
     slip("hand-huge", "An entry has a thousand digits.", by_hand(scores=[[10 ** 1000] * 3] * 2),
          BOTH),
     slip("hand-fractions", "Fractions make the file no JSON.",

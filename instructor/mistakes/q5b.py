@@ -37,8 +37,6 @@ MISTAKES = [
          (SMALL, SIZES)),
     slip("scaling-entropy-sum", "The entropies of the queries are added up.",
          scaling(entropy="-(p * np.log(np.where(p > 0, p, 1))).sum()"), (SMALL, SIZES)),
-    slip("scaling-entropy-mean", "The entropy is averaged over the keys as well.",
-         scaling(entropy="-(p * np.log(np.where(p > 0, p, 1))).mean()"), (SMALL, SIZES)),
     edge("scaling-zero-log-zero", "0 ln 0 becomes NaN.",
          scaling(entropy="-(p * np.log(p)).sum(axis=1).mean()"), (EDGES,)),
     slip("scaling-log-epsilon",
@@ -46,8 +44,6 @@ MISTAKES = [
          scaling(entropy="-(p * np.log(p + 1e-3)).sum(axis=1).mean()"), (SMALL, SIZES)),
     slip("scaling-half", "Weights above 0.5 count as saturated.",
          scaling(saturation="(p.max(axis=1) > 0.5).mean()"), (SMALL, SIZES)),
-    slip("scaling-count", "The saturated queries are counted.",
-         scaling(saturation="(p.max(axis=1) > 0.9).sum()"), (SMALL, SIZES)),
     misconception("scaling-share-of-weights", "Saturation is the share of all weights.",
           scaling(saturation="(p > 0.9).mean()"), (SMALL, SIZES)),
     slip("scaling-mean-norm", "The gradient norm is averaged.",
@@ -115,10 +111,6 @@ for i in range(n_key) for j in range(n_key)))
          scaling(draw="q = rng.standard_normal((n_query, d_k))\n"
                       "k = np.random.default_rng(seed).standard_normal((n_key, d_k))"),
          (SMALL, SIZES)),
-    slip("scaling-drawn-transposed",
-         "Queries and keys are drawn as (d_k, n) and transposed; draw them as (n, d_k).",
-         scaling(draw="q = rng.standard_normal((d_k, n_query)).T\n"
-                      "k = rng.standard_normal((d_k, n_key)).T"), (SMALL, SIZES)),
     slip("scaling-kept", "The result of the first call is kept for all seeds.",
          (Edit("numpy_attention.py", "    result = {}\n",
                "    result = scaling_experiment.__dict__.setdefault("

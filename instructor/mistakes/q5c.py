@@ -42,13 +42,6 @@ FORMULA = [
         return np.stack(space["f"](Q, K, V))
     output = None
 '''),), (LOOPS,)),
-    slip("numpy-loops", "It loops over the batch.",
-         (Edit("numpy_attention.py", "    output = None\n", '''\
-    if Q.ndim == K.ndim == V.ndim > 2 and len(Q) == len(K) == len(V) and \
-(mask is None or mask.ndim == 2):
-        return np.stack([attention(q, k, v, mask) for q, k, v in zip(Q, K, V)])
-    output = None
-'''),), (LOOPS,)),
     misconception("numpy-from-dlpack",
          "torch's softmax does the work, on arrays that come by another road.",
          attention(weights="__import__('torch').from_dlpack(scores).softmax(dim=-1).numpy()"),

@@ -25,10 +25,6 @@ POSITIONS = [
          positions(t="torch.arange(1, max_len + 1)"), (TABLE, LOGITS)),
     slip("sinusoids-end-at-1024", "All positions from 1,023 on are the same.",
          positions(t="torch.arange(max_len).clamp(max=1023)"), (TABLE,)),
-    slip("sinusoids-limited", "The angles are limited to 100.",
-         positions(table="torch.stack((angles.clamp(max=100.0).sin(), "
-                         "angles.clamp(max=100.0).cos()), "
-                         "dim=-1).flatten(-2)"), (TABLE,)),
     slip("sinusoids-double", "The table is float64.",
          positions(table="torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).double()"),
          (TABLE,)),

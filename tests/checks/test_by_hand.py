@@ -71,7 +71,7 @@ CAUSES = {
     "scores are not scaled. Divide": (A, lambda m: softmax(m[S])),
     "the scores are divided by d_k": (A, lambda m: softmax(m[S] / 4)),
     "the softmax is over columns": (A, lambda m: softmax(m[Z], 0)),
-    "not divided by the sum of their row": (A, lambda m: np.exp(m[Z])),
+    "divided by the sum of their row": (A, lambda m: np.exp(m[Z])),
     "multiplied by the scaled scores": ("output", lambda m: m[Z] @ m[V]),
     "multiplied by the scores": ("output", lambda m: m[S] @ m[V]),
 }
@@ -83,7 +83,7 @@ def test_the_likely_cause_is_named(cause):
     for seed in range(5):
         given, right = solved(seed)
         message = judge(name, mistake(given | right).round(4), given, right["weights"], seed)
-        assert "Likely cause: " in message and cause in message.split("Likely cause: ")[1], message
+        assert cause in message, message
 
 
 def test_zeros_constants_and_copies_earn_nothing():
@@ -102,7 +102,8 @@ def test_zeros_constants_and_copies_earn_nothing():
 
 def test_an_output_waits_for_right_weights():
     given, right = solved(0)
-    assert "once the weights are right" in q5a.judge("output", right["output"], given, None)
+    with pytest.raises(WrongAnswer, match="once the weights are right"):
+        q5a.judge("output", right["output"], given, None)
 
 
 class Student:
@@ -121,8 +122,8 @@ NONSENSE = {
     "it is [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]. Rows and columns are swapped.": [[1.0] * 2] * 3,
     "it is [[1.0, 1.0, 1.0], [1.0, 1.0]]": [[1.0] * 3, [1.0] * 2],
     "no quotation marks, no fractions": [["-4"] * 3] * 2,
-    "scores[0][0] should be a finite number": [[math.nan] * 3] * 2,
-    "scores[1][2] should be a finite number": [[1, 1, 1], [1, 1, [1]]],
+    "scores[0][0] should be a number": [[math.nan] * 3] * 2,
+    "scores[1][2] should be a number": [[1, 1, 1], [1, 1, [1]]],
     "scores still contains a null": [[1, 1, 1], [1, 1, None]],
 }
 
@@ -133,5 +134,5 @@ def test_what_is_no_matrix_is_described(message):
     given = json.loads(course.read_text(encoding="utf-8"))
     student = Student({**given, "scores": NONSENSE[message], "output": [[1.0] * 2] * 2})
     with pytest.raises(WrongAnswer) as caught:
-        q5a.grade_matrices(student, course, lambda *matrix: "")
+        q5a.grade_matrices(student, course, lambda *matrix: None)
     assert message in caught.value.message and caught.value.fraction == 1 / 4

@@ -6,11 +6,6 @@ from autograder import check
 from checks.problem5.q5c import ATTENTION, FORMATS, STEPS
 from instructor.checks.drawing import draws
 
-SMALL, LARGE = (3, 4, 5, 6), (5, 6, 7, 8, 10, 11, 12, 13)
-NO_FIT = ", where shapes do not fit,"
-OF_ONE = ", where a length of 1 does not fit (einsum and * broadcast it, @ does not),"
-NO_BOOLEAN = ", with a mask that is not boolean,"
-
 
 @check("5c-2-hidden", "5c-3-hidden", "5c-4-hidden")
 def test_attention(student, calls):
@@ -26,10 +21,10 @@ def test_formats(student, calls):
 
 def lengths(rng, large: bool = False) -> list[int]:
     """Draw L_q, L_k, d_k and d_v: distinct, and none the square root of another."""
-    return rng.permutation(LARGE if large else SMALL)[:4].tolist()
+    return rng.permutation((5, 6, 7, 8, 10, 11) if large else (3, 4, 5, 6))[:4].tolist()
 
 
-def draw_mask(rng, shape: tuple[int, ...]) -> np.ndarray:
+def draw_mask(rng, *shape: int) -> np.ndarray:
     """Draw a mask in which every row, along the last axis, has both True and False."""
     rank = rng.random(shape).argsort(axis=-1).argsort(axis=-1)
     return rank < rng.integers(1, shape[-1], size=(*shape[:-1], 1))
@@ -66,18 +61,17 @@ def masked(rng):
     hidden.
     """
     L_q, L_k, *_ = sizes = lengths(rng)
-    batch = {"Q": (2,), "K": (2,), "V": (2,)}
+    batch = (2,), (2,), (2,)
     # a large value makes any weight of a masked key visible
-    hidden, mask = int(rng.integers(L_k)), draw_mask(rng, (2, L_q, L_k))
+    hidden, mask = int(rng.integers(L_k)), draw_mask(rng, 2, L_q, L_k)
     mask[..., (hidden + 1) % L_k], mask[..., hidden] = True, False
-    large = inputs(rng, sizes, **batch, mask=mask)
+    large = inputs(rng, sizes, *batch, mask)
     large["V"][:, hidden] = 1e12
-    remark = f", where key {hidden} has the value 1e12, and is masked for all queries"
     return [
-        inputs(rng, sizes, mask=draw_mask(rng, (L_q, L_k))),
-        inputs(rng, sizes, **batch, mask=draw_mask(rng, (L_q, L_k))),
-        inputs(rng, sizes, **batch, mask=draw_mask(rng, (2, L_q, L_k))),
-        (large, remark),
+        inputs(rng, sizes, mask=draw_mask(rng, L_q, L_k)),
+        inputs(rng, sizes, *batch, draw_mask(rng, L_q, L_k)),
+        inputs(rng, sizes, *batch, draw_mask(rng, 2, L_q, L_k)),
+        (large, f", where key {hidden} has the value 1e12, and is masked for all queries"),
     ]
 
 
@@ -87,26 +81,15 @@ def leading(rng, large):
     scores; lengths of 1.
     """
     L_q, L_k, d_k, d_v = sizes = lengths(rng, large)
-    shapes = [  # leading dimensions of Q, K and V, and the shape of the mask
-        ((2, 1), (3,), (), None),
-        ((), (), (), (2, L_q, L_k)),
-    ]
-    if large:
-        shapes += [
-            ((2, 3), (2, 3), (2, 3), (2, 3, L_q, L_k)),
-            ((4, 1), (3,), (), None),
-            ((), (3,), (2, 1), (4, 1, 1, L_q, L_k)),
-            ((2, 1, 3), (2, 1, 1), (4, 1), (3, 1, L_k)),
-            ((), (), (), (2, 1, 1, L_k)),
-            ((1,), (1,), (1,), (L_k,)),
-        ]
-    calls = [
-        inputs(rng, sizes, Q, K, V, None if mask is None else draw_mask(rng, mask))
-        for Q, K, V, mask in shapes
-    ]
     ones = [(1, L_k, d_k, d_v), (L_q, 1, d_k, d_v), (L_q, L_k, 1, d_v), (L_q, L_k, d_k, 1)]
-    ones = [*(ones if large else [ones[rng.integers(4)]]), (1, 1, 1, 1)]
-    return calls + [inputs(rng, one, K=(2,), mask=np.ones((1, one[1]), bool)) for one in ones]
+    return [
+        inputs(rng, sizes, (2, 1), (3,)),
+        inputs(rng, sizes, mask=draw_mask(rng, 2, L_q, L_k)),
+        inputs(rng, sizes, (), (3,), (2, 1), draw_mask(rng, 4, 1, 1, L_q, L_k)),
+        inputs(rng, sizes, (2, 1, 3), (2, 1, 1), (4, 1), draw_mask(rng, 3, 1, L_k)),
+        inputs(rng, sizes, (1,), (1,), (1,), draw_mask(rng, L_k)),
+        *(inputs(rng, one, K=(2,), mask=np.ones((1, one[1]), bool)) for one in [*ones, (1,) * 4]),
+    ]
 
 
 @draws(ATTENTION, "5c-7-basic", "5c-3-hidden")
@@ -120,28 +103,23 @@ def large_scores(rng, large):
     Q[..., 0] = 200 * rng.choice([-1, 1], size=(2, L_q))
     Q[..., -1, 0] /= 10  # a row whose largest score is far from the overall largest
     K[..., 0] = 200 * np.where(np.arange(L_k) % 2, 1, -1)
-    V, mask = rng.standard_normal((2, L_k, 2)), draw_mask(rng, (2, L_q, L_k))
+    V, mask = rng.standard_normal((2, L_k, 2)), draw_mask(rng, 2, L_q, L_k)
     mask[0] = (Q[..., :1] * K[..., None, :, 0] < 0)[0]
-    return [
-        (
-            {name: array.astype(dtype) for name, array in zip("QKV", (Q, K, V))} | {"mask": given},
-            ", with scores of 10^4 and -10^4",
-        )
+    calls = [
+        {name: array.astype(dtype) for name, array in zip("QKV", (Q, K, V))} | {"mask": given}
         for dtype in ("float64", "float32")
         for given in (None, mask)
     ]
+    return [(call, ", with scores of 10^4 and -10^4") for call in calls]
 
 
 @draws(ATTENTION, "5c-8-basic", "5c-4-hidden")
 def empty_rows(rng, large):
     """Some queries, a whole sequence, or all of them may attend to nothing."""
     L_q, L_k, *_ = sizes = lengths(rng, large)
-    some, sequence = draw_mask(rng, (L_q, L_k)), draw_mask(rng, (2, L_q, L_k))
-    some[rng.integers(L_q)], sequence[rng.integers(2)] = False, False
-    sequence[:, 0] = False
-    masks = [some, sequence, np.zeros(((L_k,), (L_q, L_k), (1, 1))[rng.integers(3)], bool)]
-    if large:
-        masks += [np.arange(L_q)[:, None] % 2 == 0, np.zeros((2, L_q, L_k), bool)]
+    some, sequence = draw_mask(rng, L_q, L_k), draw_mask(rng, 2, L_q, L_k)
+    some[rng.integers(L_q)] = sequence[rng.integers(2)] = sequence[:, 0] = False
+    masks = some, sequence, np.zeros(L_k, bool), np.arange(L_q)[:, None] % 2 == 0
     calls = [
         inputs(rng, sizes, (2,), (2,), (2,), mask, (dtype,) * 3)
         for mask in masks
@@ -154,39 +132,32 @@ def empty_rows(rng, large):
 def formats(rng, large):
     """Each precision, mixtures of them, and integers; masked or not."""
     L_q, L_k, *_ = sizes = lengths(rng, large)
-    mask = draw_mask(rng, (L_q, L_k))
+    mask = draw_mask(rng, L_q, L_k)
     mask[0] = np.arange(L_k) > 0
-    f, d = "float32", "float64"
-    kinds = [(f, f, f), (f, d, d), (d, f, f), ("int8",) * 3, (f, f, "int8")]
-    if large:
-        kinds += [(d, d, d), (f, f, d), ("int64",) * 3, ("int32", d, d), (d, d, "int32")]
-        kinds += [("int64", f, f)]
-    masks = [mask, None] if large else [mask]
-    calls = [inputs(rng, sizes, mask=given, dtypes=kind) for kind in kinds for given in masks]
+    f, d, i = "float32", "float64", "int8"
+    kinds = [(f, f, f), (f, d, d), (d, f, f), (i, i, i), (f, f, i), ("int64", d, f)]
     # Overflow changes nothing if the same keys win. With two more calls: in 1 round of 1,000.
-    return calls if large else calls + [inputs(rng, sizes, dtypes=kinds[3]) for _ in range(2)]
+    return [
+        *(inputs(rng, sizes, mask=mask, dtypes=kind) for kind in kinds),
+        *(inputs(rng, sizes, dtypes=kind) for kind in [kinds[0], kinds[3], kinds[3]]),
+    ]
 
 
 @draws(ATTENTION, "5c-10-basic", "5c-2-hidden")
 def misfits(rng, large):
     """A right call; then shapes that do not fit, some of which broadcasting would accept."""
     L_q, L_k, d_k, d_v = sizes = lengths(rng, large)
-    draw, right = rng.standard_normal, inputs(rng, sizes)
-    shapes = [
-        {"K": draw((L_k, d_k + 1))},
-        {"V": draw((L_k + 1, d_v))},
-        {"mask": draw_mask(rng, (L_q, L_k + 1))},
-        {"Q": draw((3, L_q, d_k)), "K": draw((2, L_k, d_k))},
-        {"K": draw((2, L_k, d_k)), "V": draw((3, L_k, d_v))},
-        {"K": draw((2, L_k, d_k)), "mask": draw_mask(rng, (3, L_q, L_k))},
+    shapes = [("K", (L_k, d_k + 1)), ("V", (L_k + 1, d_v)), ("Q", (L_q, 1)), ("K", (L_k, 1))]
+    shapes += [("K", (1, d_k)), ("V", (1, d_v))]
+    calls = [
+        *(inputs(rng, sizes) | {name: rng.standard_normal(shape)} for name, shape in shapes),
+        inputs(rng, sizes, (3,), (2,)),
+        inputs(rng, sizes, (), (2,), (3,)),
+        inputs(rng, sizes, mask=draw_mask(rng, L_q, L_k + 1)),
+        inputs(rng, sizes, K=(2,), mask=draw_mask(rng, 3, L_q, L_k)),
     ]
-    ones = [{"Q": draw((L_q, 1))}, {"K": draw((L_k, 1))}]
-    ones += [{"K": draw((1, d_k))}, {"V": draw((1, d_v))}]
-    return [
-        right,
-        *((right | other, NO_FIT) for other in shapes),
-        *((right | other, OF_ONE) for other in ones),
-    ]
+    remark = ", where shapes do not fit (einsum and * broadcast a length of 1, @ does not),"
+    return [inputs(rng, sizes), *((call, remark) for call in calls)]
 
 
 @draws(FORMATS, "5c-5-hidden")
@@ -194,10 +165,10 @@ def misfits(rng, large):
 def other_masks(rng, large):
     """Masks that are not boolean."""
     L_q, L_k, *_ = sizes = lengths(rng, large)
-    mask = draw_mask(rng, (L_q, L_k))
+    mask = draw_mask(rng, L_q, L_k)
     kinds = [mask.astype(dtype) for dtype in ("int64", "uint8", "float32")]
     kinds.append(np.where(mask, 0.0, -np.inf))
-    return [(inputs(rng, sizes, mask=kind), NO_BOOLEAN) for kind in kinds]
+    return [(inputs(rng, sizes, mask=kind), ", with a mask that is not boolean,") for kind in kinds]
 
 
 @draws(STEPS, "5c-11-basic")

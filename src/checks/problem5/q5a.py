@@ -19,7 +19,6 @@ from common.files import read_text
 FILE = "problem5/hand_attention.json"
 TOLERANCE = 0.001  # the handout's, for every entry
 PLAIN = "Entries are plain numbers, as -0.5: no quotation marks, no fractions, no comments."
-COUNTED = "(Rows and columns are counted from 0.)"
 
 
 @probe(uses=(file_content,))
@@ -44,14 +43,14 @@ def test_by_hand(student, context, rng):
     grade_matrices(student, path, lambda *matrix: judge(*matrix, rng))
 
 
-def grade_matrices(student, course: Path, judge: Callable[[str, np.ndarray, dict], str]) -> None:
+def grade_matrices(student, course: Path, judge: Callable[[str, np.ndarray, dict], None]) -> None:
     """Give a quarter of the points for each correct matrix.
 
     Args:
         course: the course's file of matrices.
         judge: called with the matrix's name, the matrix, and a dict of the course's Q, K and V and
-            the matrices already found correct. It raises WrongAnswer if the matrix is wrong, and
-            returns a sentence if it cannot be judged yet, else "".
+            the matrices already found correct. It raises WrongAnswer if the matrix is wrong, or
+            cannot be judged yet.
 
     Raises:
         NotImplementedYet: no matrix is filled in.
@@ -64,49 +63,41 @@ def grade_matrices(student, course: Path, judge: Callable[[str, np.ndarray, dict
     shapes["output"] = queries, width
     advice = f"{PLAIN} Is there a comma between entries, and none after the last?"
     content = read_content(student, read_json, FILE, advice).entries()
-    problems, missing, notes = {}, [], []  # missing: still contain a null
+    lines, missing = [], []  # missing: still contain a null
     for name, shape in shapes.items():
         try:
             if name not in content:
                 raise WrongAnswer(f"{name} is missing.")
             matrix = read_matrix(content[name].named(name), shape)
-            if matrix is None:
-                missing.append(name)
-            elif sentence := judge(name, matrix, known):
-                notes.append(sentence)
-            else:
-                known[name] = matrix
+            judge(name, matrix, known)
+            known[name] = matrix
+        except NotImplementedYet:
+            missing.append(f"{name} still contains a null.")
         except WrongAnswer as wrong:
-            problems[name] = wrong.message
+            lines.append(wrong.message)
     if len(missing) == len(shapes):
         raise NotImplementedYet(
             f"{FILE}: each of the four matrices still contains a null. Put a number in place of "
             "each."
         )
+    lines += missing
+    right = [name for name in shapes if name in known]
     for name in "QKV":
         if name not in content or content[name].value != given[name]:
-            notes.append(f"{name} is not the course's in your file. The course's {name} counts.")
-    right = [name for name in shapes if name in known]
+            lines.append(f"{name} is not the course's in your file. The course's {name} counts.")
     if len(right) < len(shapes):
-        lines = [
-            *list(problems.values())[:1],
-            *(f"Also wrong: {name}." for name in list(problems)[1:]),
-            *(f"{name} still contains a null." for name in missing),
-            *notes,
-            *([f"Right: {', '.join(right)}."] if right else []),
-        ]
+        lines += [f"Right: {', '.join(right)}."] if right else []
         raise WrongAnswer("\n".join(lines), fraction=len(right) / len(shapes))
 
 
-def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
-    """Read a matrix, a list of rows of numbers; None if it contains a null.
+def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray:
+    """Read a matrix, a list of rows of numbers.
 
     Raises:
+        NotImplementedYet: it contains a null.
         WrongAnswer: it is something else.
     """
-    value, (height, width) = answer.value, shape
-    if value is None:
-        return None
+    value, (height, width) = answer.present().value, shape
     rows = value if isinstance(value, list) else []
     lengths = [len(row) if isinstance(row, list) else 0 for row in rows]
     if lengths != [width] * height:
@@ -115,123 +106,80 @@ def read_matrix(answer: Answer, shape: tuple[int, int]) -> np.ndarray | None:
             f"{answer.name} should be a list of {height} rows with {width} numbers each; it is "
             f"{str(value)[:200]}.{turned}"
         )
-    entries = [entry for row in answer.items() for entry in row.items()]
-    for entry in entries:
-        try:
-            if entry.value is not None:
-                entry.number()
-        except WrongAnswer:
-            raise WrongAnswer(
-                f"{entry.name} should be a finite number; it is {entry.describe()}. {PLAIN}"
-            ) from None
-    if any(entry.value is None for entry in entries):
-        return None
-    return np.array([entry.number() for entry in entries]).reshape(shape)
+    try:
+        return np.array([[entry.number() for entry in row.items()] for row in answer.items()])
+    except WrongAnswer as wrong:
+        raise WrongAnswer(f"{wrong.message} {PLAIN}") from None
 
 
-def judge(name: str, matrix: np.ndarray, known: dict, rng) -> str:
-    """Raise WrongAnswer unless a matrix has the relations that a right one has to Q, K, V and the
-    right matrices before it; return a sentence if it cannot be judged yet, else "".
+def judge(name: str, matrix: np.ndarray, known: dict, rng) -> None:
+    """Raise WrongAnswer, with the likely cause, unless a matrix has the relations that a right one
+    has to Q, K, V and the right matrices before it.
     """
     Q, K, V = (known[given] for given in "QKV")
     d_k, root = Q.shape[1], math.sqrt(Q.shape[1])
-    if name == "scores":
-        causes = {"they are already scaled. The scores are just Q K^T.": (root * matrix, Q, K.T)}
-        require_product(name, matrix, (matrix, Q, K.T), TOLERANCE, rng, causes)
-    elif name == "scaled_scores":
-        causes = {
-            "they are not scaled: these are the scores themselves.": (matrix, Q, K.T),
-            "they are divided by d_k. It should be its square root.": (d_k * matrix, Q, K.T),
-            "they are divided by the root of the number of keys. d_k is the number of columns of Q "
-            "and of K.": (math.sqrt(len(K)) * matrix, Q, K.T),
-        }
-        require_product(name, matrix, (root * matrix, Q, K.T), root * TOLERANCE, rng, causes)
-    elif name == "weights":
-        require_weights(matrix, Q, K)
-    elif "weights" not in known:
-        return "output is judged once the weights are right."
-    else:
-        causes = {
-            "V is multiplied by the scaled scores, not by the weights.": (
-                root * matrix,
-                Q,
-                K.T @ V,
-            ),
-            "V is multiplied by the scores, not by the weights.": (matrix, Q, K.T @ V),
-        }
-        tolerance = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # weights have one, too
-        require_product(name, matrix, (matrix, known["weights"], V), tolerance, rng, causes)
-    return ""
 
+    def product(left, right, factor=1.0, tolerance=TOLERANCE):
+        """What is wrong if `factor` times the matrix should be left times right, else "".
 
-def require_product(name, matrix, equation, tolerance, rng, causes) -> None:
-    """Raise WrongAnswer unless a product is that of two factors.
-
-    It is not computed (Freivalds' algorithm): two sums of each row, with random weights, are
-    compared.
-
-    Args:
-        equation: the product and both factors.
-        tolerance: of an entry of the product.
-        causes: likely causes: a sentence, and the equation in that case.
-    """
-    sums = rng.uniform(1, 2, (matrix.shape[1], 2))
-
-    def wrong_rows(product, left, right):
-        off = np.abs(product @ sums - left @ (right @ sums))
-        return (off > (tolerance + 1e-9) * sums.sum(axis=0)).any(axis=1)
-
-    wrong = wrong_rows(*equation)
-    if wrong.any():
+        The product is not computed (Freivalds' algorithm): two sums of each row, with random
+        weights, are compared.
+        """
+        sums = rng.uniform(1, 2, (matrix.shape[1], 2))
+        off = np.abs(factor * matrix @ sums - left @ (right @ sums))
+        wrong = (off > (factor * tolerance + 1e-9) * sums.sum(axis=0)).any(axis=1)
+        if not wrong.any():
+            return ""
         row = int(wrong.argmax())
         values = ", ".join(f"{value:.6g}" for value in matrix[row])
-        message = f"{name}[{row}] is off by more than {TOLERANCE:g}: got {values}."
-        _fail(message, {cause: not wrong_rows(*other).any() for cause, other in causes.items()})
+        return f"{name}[{row}] is off by more than {TOLERANCE:g}: got {values}."
 
-
-def _fail(message, causes):
-    cause = next((f"\nLikely cause: {cause}" for cause, holds in causes.items() if holds), "")
-    raise WrongAnswer(f"{message} {COUNTED}{cause}")
-
-
-def require_weights(A: np.ndarray, Q: np.ndarray, K: np.ndarray) -> None:
-    """Raise WrongAnswer unless the rows of A sum to 1 and ratios of its entries match the scaled
-    scores.
-    """
-    root = math.sqrt(Q.shape[1])
-    off = np.abs(A.sum(axis=1) - 1) > TOLERANCE * A.shape[1] + 1e-9
-    columns = (np.abs(A.sum(axis=0) - 1) <= TOLERANCE * A.shape[0]).all()
-    if wrong := wrong_ratio(A, Q, K):
-        row, one, other = wrong
-        message = (
-            f"weights[{row}][{one}] and weights[{row}][{other}] are in the wrong ratio: got "
-            f"{A[row, one]:.6g} and {A[row, other]:.6g}. The logarithm of the ratio should be the "
-            "difference of the two scaled scores."
-        )
+    # Likely causes: "" where the matrix is what the mistake gives.
+    if name == "scores":
+        message = product(Q, K.T)
+        causes = {"they are already scaled. The scores are just Q K^T.": product(Q, K.T, root)}
+    elif name == "scaled_scores":
+        message = product(Q, K.T, root)
+        causes = {
+            "they are not scaled: these are the scores themselves.": product(Q, K.T),
+            "they are divided by d_k. It should be its square root.": product(Q, K.T, d_k),
+            "they are divided by the root of the number of keys. d_k is the number of columns of Q "
+            "and of K.": product(Q, K.T, math.sqrt(len(K))),
+        }
+    elif name == "weights":
+        message = wrong_weights(matrix, Q, K)
         causes = {
             "the softmax is over columns. It should be over each row, which then sums to 1.": (
-                columns and not wrong_ratio(A.T, K, Q)
+                wrong_weights(matrix.T, K, Q)
             ),
             "the scores are not scaled. Divide them by sqrt(d_k) first.": (
-                not off.any() and not wrong_ratio(A, Q, K, root)
+                wrong_weights(matrix, Q, K, root)
             ),
             "the scores are divided by d_k. It should be its square root.": (
-                not off.any() and not wrong_ratio(A, Q, K, 1 / root)
+                wrong_weights(matrix, Q, K, 1 / root)
             ),
         }
-        _fail(message, causes)
-    if off.any():
-        row = int(off.argmax())
-        message = f"weights[{row}] should sum to 1; it sums to {A[row].sum():.4g}."
-        _fail(message, {"the exponentials are not divided by the sum of their row.": True})
+    elif "weights" not in known:
+        raise WrongAnswer("output is judged once the weights are right.")
+    else:
+        within = TOLERANCE * (1 + np.abs(V).sum(axis=0).max())  # weights have a tolerance, too
+        message = product(known["weights"], V, 1.0, within)
+        causes = {
+            "V is multiplied by the scaled scores, not by the weights.": (
+                product(Q, K.T @ V, root, within)
+            ),
+            "V is multiplied by the scores, not by the weights.": (
+                product(Q, K.T @ V, 1.0, within)
+            ),
+        }
+    if message:
+        cause = next((f"\nLikely cause: {each}" for each, off in causes.items() if not off), "")
+        raise WrongAnswer(f"{message} (Rows and columns are counted from 0.){cause}")
 
 
-def wrong_ratio(
-    A: np.ndarray, Q: np.ndarray, K: np.ndarray, factor: float = 1.0
-) -> tuple[int, int, int] | None:
-    """Return the first row of A, with two columns, where the logarithm of the ratio of two entries
-    is not `factor` times the difference of their scaled scores, within the tolerance; None if there
-    is none.
+def wrong_weights(A: np.ndarray, Q: np.ndarray, K: np.ndarray, factor: float = 1.0) -> str:
+    """What is wrong unless the logarithm of the ratio of two entries in a row of A is `factor`
+    times the difference of their scaled scores, within the tolerance, and rows sum to 1; else "".
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.log(np.maximum(A - TOLERANCE, 0)), np.log(A + TOLERANCE)
@@ -240,5 +188,17 @@ def wrong_ratio(
         least, most = low[:, one] - high[:, other], high[:, one] - low[:, other]
         fits = (least <= apart + 1e-9) & (apart - 1e-9 <= most)
         if not fits.all():
-            return int(fits.argmin()), one, other
-    return None
+            row = int(fits.argmin())
+            return (
+                f"weights[{row}][{one}] and weights[{row}][{other}] are in the wrong ratio: got "
+                f"{A[row, one]:.6g} and {A[row, other]:.6g}. The logarithm of the ratio should be "
+                "the difference of the two scaled scores."
+            )
+    off = np.abs(A.sum(axis=1) - 1) > TOLERANCE * A.shape[1] + 1e-9
+    if off.any():
+        row = int(off.argmax())
+        return (
+            f"weights[{row}] should sum to 1; it sums to {A[row].sum():.4g}. Are the exponentials "
+            "divided by the sum of their row?"
+        )
+    return ""

@@ -74,12 +74,11 @@ def count_steps(Q, K, V):
         steps += 1
         return trace
 
-    before = sys.gettrace()
     sys.settrace(trace)
     try:
         output = numpy_attention.attention(Q, K, V)
     finally:
-        sys.settrace(before)
+        sys.settrace(None)
     return {"output": output, "steps": steps}
 
 

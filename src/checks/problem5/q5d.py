@@ -1,7 +1,5 @@
 """Question 5d, basic: multi-head attention: output, padding, weights, gradients, dropout, sizes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from autograder import WrongAnswer, check, probe
@@ -9,6 +7,7 @@ from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.asked import Asked, Close, Same
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-5}  # the handout's
+RATE = 0.3  # of dropout
 
 
 @probe
@@ -21,11 +20,12 @@ def fill(module, seed, scale, values):
     import numpy as np
     import torch
 
+    state = np.random.RandomState(0)  # the same in all NumPy versions
     with torch.no_grad():
         for name, parameter in module.named_parameters():
             if not name.endswith(("weight", "bias")):
                 continue
-            state = np.random.RandomState([seed, *name.encode()])  # the same in all NumPy versions
+            state.seed([seed, *name.encode()])
             drawn = scale * state.standard_normal(tuple(parameter.shape))
             if parameter.dim() == 1 and name.endswith("weight"):
                 drawn += 1
@@ -54,21 +54,9 @@ def differentiate(output, upstream, inputs):
 
 
 @probe(uses=(forbid_builtins, fill, differentiate))
-def attend(
-    n_embd,
-    n_head,
-    x,
-    key_padding_mask,
-    return_weights,
-    dropout,
-    train,
-    repeat,
-    seed,
-    scale,
-    values,
-    upstream,
-):
-    """Run MultiHeadAttention on x: what it returns, which arguments it changed, and gradients.
+def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstream):
+    """Run MultiHeadAttention on x, or on copies of it where something is dropped: what it returns,
+    which arguments it changed, and gradients.
 
     It has run before on the rows in reverse order: nothing of that may be kept.
     """
@@ -77,17 +65,18 @@ def attend(
     with forbid_builtins():
         from submission.problem5.encoder import MultiHeadAttention
 
-        layer = MultiHeadAttention(n_embd, n_head, *([] if dropout is None else [dropout]))
+        layer = MultiHeadAttention(*arguments)
         arrays = {"x": x, "key_padding_mask": key_padding_mask}
         given = {name: torch.from_numpy(a) for name, a in arrays.items() if a is not None}
-        given["x"] = given["x"].repeat(repeat, 1, 1)
+        drops = train and sum(arguments[2:]) > 0
+        given["x"] = given["x"].repeat(60 if drops else 1, 1, 1)
         layer.to(given["x"].dtype).train(train)
-        fill(layer, seed, scale, values)
+        fill(layer, **weights)
         copies = {name: value.clone() for name, value in given.items()}
         given["x"].requires_grad_(upstream is not None)
         more = {"return_weights": True} if return_weights else {}
         layer(**{name: value.flip(0) for name, value in copies.items()}, **more)
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(weights["seed"])
         output = layer(**given, **more)
         own = {
             name: parameter
@@ -97,43 +86,13 @@ def attend(
         first = output[0] if isinstance(output, tuple) else output
         return {
             "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
-            "output": output,
+            "output": None if drops else output,
+            "dropped": output if drops else None,
             "changed": [name for name in given if not torch.equal(given[name], copies[name])],
             **differentiate(first, upstream, {"x": given["x"], **own}),
         }
 
 
-CALL = (
-    "MultiHeadAttention({n_embd}, {n_head}, {dropout}).train({train})({x}, {key_padding_mask}, "
-    "return_weights={return_weights})"
-)
-UNREACHED = Same(
-    "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-    "torch.no_grad(), and use every part."
-)
-HEADS = Asked(
-    attend,
-    CALL,
-    {
-        "parameters": Same("MultiHeadAttention should have {right}; it has {got}."),
-        "output": Close(tolerance=TOLERANCE),
-        "changed": Same(
-            "{call} changes its argument {got} in place (as x += ... and functions whose name ends "
-            "with _ do)."
-        ),
-        "unreached": UNREACHED,
-        "gradients": Close("The gradients of {call}", TOLERANCE),
-    },
-)
-
-
-@probe(uses=(attend,))
-def drop(**inputs):
-    """Run MultiHeadAttention in training mode on many copies of one x."""
-    return {"dropped": {"rate": inputs["dropout"], "output": attend(**inputs)["output"]}}
-
-
-@dataclass(frozen=True)
 class Dropped:
     """Some of the weights are 0, and the others 1 / (1 - rate) times as large, before they reach
     the output; those that are returned are neither.
@@ -147,20 +106,21 @@ class Dropped:
         Raises:
             WrongAnswer: something else is dropped, or not independently.
         """
-        call += f", with x repeated {len(right['output'][0].data)} times"
-        got = got["output"] if isinstance(got, dict) and "output" in got else got
-        Close(tolerance={"float32": np.inf}).require(call, got, right["output"])
-        Close("The weights of {call}", TOLERANCE).require(call, got[1], right["output"][1])
-        weights, p = right["output"][1].data, right["rate"]
+        if right is None:
+            return
+        call += f", with x repeated {len(right[0].data)} times"
+        Close(tolerance={"float32": np.inf}).require(call, got, right)
+        Close("The weights of {call}", TOLERANCE).require(call, got[1], right[1])
+        weights = right[1].data
         B, n_head, T, _ = weights.shape
         used, again = (got[0].data - 1).reshape(B, T, n_head, 2, T).transpose(3, 0, 2, 1, 4)
         kept = np.abs(used) > weights / 2
-        whole = np.where(kept, weights / (1 - p), 0)
+        whole = np.where(kept, weights / (1 - RATE), 0)
         if not (np.allclose(used, whole, atol=1e-5) and np.allclose(again, whole, atol=1e-5)):
             raise WrongAnswer(
                 f"{call}: the output doesn't come from weights of which some are "
-                f"dropped and the others divided by {1 - p:.1f}. Does dropout act on the weights, "
-                "after the softmax?"
+                f"dropped and the others divided by {1 - RATE:.1f}. Does dropout act on the "
+                "weights, after the softmax?"
             )
         for name, axis in (("rows of the batch", 0), ("heads", 1), ("queries", 2), ("keys", 3)):
             if (kept == kept.take([0], axis)).all():
@@ -168,32 +128,56 @@ class Dropped:
                     f"{call}: the same weights are dropped for all {name}. "
                     "Dropout draws for each weight separately."
                 )
-        # 2,880 weights: 0.06 is 6.5 standard deviations or more.
-        if not abs(1 - kept.mean() - p) < 0.06:
-            raise WrongAnswer(
-                f"{call}: a share of {1 - kept.mean():.2f} of the weights is "
-                f"dropped; it should be {p}."
-            )
+        require_share(f"{call}: of the weights", 1 - kept.mean())  # 3,000
 
 
-DROPS = Asked(drop, CALL, {"dropped": Dropped()})
+def require_share(what: str, share: float) -> None:
+    """Raise WrongAnswer unless this share of 2,400 numbers or more is dropped by RATE.
+
+    0.06 is 6.4 standard deviations: once in a billion runs.
+    """
+    if not abs(share - RATE) < 0.06:
+        raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped; it should be {RATE}.")
+
+
+UNREACHED = Same(
+    "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
+    "torch.no_grad(), and use every part."
+)
+# The rules for what `differentiate` returns.
+GRADIENTS = {"unreached": UNREACHED, "gradients": Close("The gradients of {call}", TOLERANCE)}
+HEADS = Asked(
+    attend,
+    "MultiHeadAttention({*arguments}).train({train})({x}, {key_padding_mask}, "
+    "return_weights={return_weights})",
+    {
+        "parameters": Same("MultiHeadAttention should have {right}; it has {got}."),
+        "output": Close(tolerance=TOLERANCE),
+        "dropped": Dropped(),
+        "changed": Same(
+            "{call} changes its argument {got} in place (as x += ... and functions whose name ends "
+            "with _ do)."
+        ),
+        **GRADIENTS,
+    },
+)
 
 
 @probe(uses=(forbid_builtins,))
-def construct(n_embd, n_head):
+def construct(arguments):
     """Create MultiHeadAttention: the names and shapes of all its parameters."""
     with forbid_builtins():
         from submission.problem5.encoder import MultiHeadAttention
 
-        parameters = MultiHeadAttention(n_embd, n_head).named_parameters()
+        parameters = MultiHeadAttention(*arguments).named_parameters()
         return {"parameters": sorted(f"{name} {tuple(p.shape)}" for name, p in parameters)}
 
 
 MADE = Asked(
     construct,
-    "MultiHeadAttention({n_embd}, {n_head})",
+    "MultiHeadAttention({*arguments})",
     {"parameters": Same("{call} should have the parameters {right}; it has {got}.")},
-    says=lambda inputs: [str(inputs["n_embd"]), str(inputs["n_head"])],
+    says=lambda inputs: [str(size) for size in inputs["arguments"]],
 )
 
 
@@ -208,5 +192,5 @@ MADE = Asked(
 )
 def test_attention(student, calls):
     """Output, weights, gradients, dropout and the constructor, as far as the calls ask for them."""
-    for asked in (HEADS, DROPS, MADE):
+    for asked in (HEADS, MADE):
         asked.require(student, calls)
