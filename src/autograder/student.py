@@ -1,12 +1,17 @@
 """A submission as a check sees it: something to run probes on. Failures become verdicts."""
 
+import contextlib
 import hashlib
 import math
 import os
 import re
 import signal
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
 
 from .allowance import Allowance
 from .answer import Answer
@@ -74,6 +79,7 @@ class Student:
         self.submission = submission
         self.check = check
         self.seed = seed
+        self.name = check.id  # what its draws depend on, besides the seed
         self.calls = 0
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
@@ -116,6 +122,18 @@ class Student:
         if math.isfinite(value):
             self.facts[fact] = float(value)
 
+    @contextlib.contextmanager
+    def drawing_as(self, name: str) -> Iterator[np.random.Generator]:
+        """In it, what probes draw depends on this name and not on the check, so that several checks
+        can share it, whichever comes first. Yields a Generator of which the same is true.
+        """
+        kept = self.name, self.calls
+        self.name, self.calls = name, 0
+        try:
+            yield np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+        finally:
+            self.name, self.calls = kept[0], kept[1] + self.calls
+
     def run(self, probe: Probe, **inputs) -> Answer:
         """Run a probe in the student's process.
 
@@ -151,7 +169,7 @@ class Student:
         self.time = self.time or Allowance(self.seconds, within=self.whole)
         if self.time.over:
             raise self._timeout(probe, inputs, Reply("timeout"))
-        digest = hashlib.sha256(f"{self.seed} {self.check.id} {self.calls}".encode()).digest()
+        digest = hashlib.sha256(f"{self.seed} {self.name} {self.calls}".encode()).digest()
         request = {
             "source": probe.source,
             "name": probe.name,

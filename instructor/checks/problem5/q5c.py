@@ -2,21 +2,8 @@
 
 import numpy as np
 
-from autograder import check
 from checks.problem5.q5c import ATTENTION, FORMATS, STEPS
 from instructor.checks.drawing import draws
-
-
-@check("5c-2-hidden", "5c-3-hidden", "5c-4-hidden")
-def test_attention(student, calls):
-    """As the basic checks, with other sizes."""
-    ATTENTION.require(student, calls)
-
-
-@check("5c-5-hidden")
-def test_formats(student, calls):
-    """As the basic check, with other sizes."""
-    FORMATS.require(student, calls)
 
 
 def lengths(rng, large: bool = False) -> list[int]:

@@ -66,12 +66,6 @@ EXPERIMENT = Asked(
 )
 
 
-@check("5b-1-basic")
-def test_experiment(student, calls):
-    """What is measured."""
-    EXPERIMENT.require(student, calls)
-
-
 @check("5b-3-basic")
 def test_edges(student, calls):
     """What is measured, and the time that the last call takes. (The memory has a limit, too.)"""

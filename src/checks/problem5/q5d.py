@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder import WrongAnswer, check, probe
+from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.asked import Asked, Close, Same
 
@@ -179,18 +179,3 @@ MADE = Asked(
     {"parameters": Same("{call} should have the parameters {right}; it has {got}.")},
     says=lambda inputs: [str(size) for size in inputs["arguments"]],
 )
-
-
-@check(
-    "5d-1-basic",
-    "5d-2-basic",
-    "5d-3-basic",
-    "5d-7-basic",
-    "5d-8-basic",
-    "5d-9-basic",
-    "5d-10-basic",
-)
-def test_attention(student, calls):
-    """Output, weights, gradients, dropout and the constructor, as far as the calls ask for them."""
-    for asked in (HEADS, MADE):
-        asked.require(student, calls)

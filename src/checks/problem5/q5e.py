@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder import WrongAnswer, check, probe
+from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.problem5.q5d import GRADIENTS, RATE, TOLERANCE, differentiate, fill, require_share
 from checks.support.asked import Asked, Close, Same
@@ -179,19 +179,3 @@ ENCODER = Asked(
         **GRADIENTS,
     },
 )
-
-
-@check(
-    "5e-0-basic",
-    "5e-1-basic",
-    "5e-2-basic",
-    "5e-3-basic",
-    "5e-7-basic",
-    "5e-8-basic",
-    "5e-9-basic",
-    "5e-10-basic",
-)
-def test_encoder(student, calls):
-    """Positions, LayerNorm, layers and the encoder, as far as the calls ask for them."""
-    for asked in (TABLE, NORM, LAYER, ENCODER):
-        asked.require(student, calls)

@@ -145,10 +145,11 @@ class Asked:
 
         Raises:
             Failed: the first call that is wrong; names it, and the likely cause.
+            LookupError: no call is for this probe.
         """
         mine = [call for call in calls if call.probe == self.probe.name]
-        if not mine:  # the check asks other probes
-            return []
+        if not mine:  # else nothing would be judged
+            raise LookupError(f"no call of the round is for the probe {self.probe.name}")
         replies = student.each(self.probe, [call.inputs for call in mine])
         for call, reply in zip(mine, replies):
             if fault := self.fault(call, reply):
@@ -243,23 +244,27 @@ def by_reference(student, calls: list[Call]) -> None:
 
     Raises:
         Failed: a reply is wrong.
-        LookupError: the question's files have no Asked with that probe.
+        LookupError: the question's files have none, or several, for a probe.
     """
-    rules = asked_in(student.check.question)
+    question = student.check.question
     for probe in dict.fromkeys(call.probe for call in calls):
-        rules[probe].require(student, calls)
+        found = [asked for asked in asked_in(question) if asked.probe.name == probe]
+        if len(found) != 1:
+            raise LookupError(
+                f"{len(found)} Asked for the probe {probe} in the files of {question}"
+            )
+        found[0].require(student, calls)
 
 
 @functools.cache
-def asked_in(question: str) -> dict[str, Asked]:
-    """The Asked in the files of a question, also those imported there, by their probe's name."""
+def asked_in(question: str) -> list[Asked]:
+    """The Asked in the files of a question, also those that are imported there."""
     problem = f"problem{question[:-1]}"
     found = {}
     for path in sorted((Path(__file__).parents[1] / problem).glob(f"q{question}*.py")):
         module = importlib.import_module(f"checks.{problem}.{path.stem}")
-        mine = (value for value in vars(module).values() if isinstance(value, Asked))
-        found |= {asked.probe.name: asked for asked in mine}
-    return found
+        found |= {id(value): value for value in vars(module).values() if isinstance(value, Asked)}
+    return [*found.values()]
 
 
 def _written(name, value):

@@ -51,12 +51,13 @@ class Context:
                 read_text(self.data / name)
 
     def once(self, student, name: str, ask: Callable):
-        """What `ask()` returns, asked by the first of the checks that give this name. A submission
-        with code of the reference's in it is another.
+        """What `ask(rng)` returns, asked by the first of the checks that give this name; it is the
+        same whichever is first. A submission with code of the reference's in it is another.
         """
         key = student.submission.root, name
         if key not in self._asked:
-            self._asked[key] = ask()
+            with student.drawing_as(name) as rng:
+                self._asked[key] = ask(rng)
         return self._asked[key]
 
     def data_of(self, preset: Preset) -> Path:
