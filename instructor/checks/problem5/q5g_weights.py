@@ -122,12 +122,11 @@ def test_weights(student, rng, context):
     student.note("needed encoder", NEEDED)
     student.note("accuracy encoder", float(on_kept))
     if on_kept < NEEDED:
-        bag = " A bag of words may reach a half: does your encoder use word order?"
+        low = on_kept < 0.55
+        bag = " A bag of words may reach a half: does your encoder use word order?" if low else ""
         raise WrongAnswer(
             f"With the weights in encoder.params, your Encoder classifies {on_kept:.1%} of the "
-            f"{len(kept)} sentences kept for grading correctly; {NEEDED:.0%} are needed."
-            + bag
-            * (on_kept < 0.55)
+            f"{len(kept)} sentences kept for grading correctly; {NEEDED:.0%} are needed.{bag}"
         )
     if on_others < FRESH_NEEDED:
         raise WrongAnswer(
