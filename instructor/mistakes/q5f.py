@@ -6,9 +6,9 @@ RETURNED = '"passed": loss < 0.01 and gap < 1e-4,\n    }'
 KEPT = "copy_task.__dict__.setdefault('kept', {kept})"
 
 
-def copy(optimizer: str = "torch.optim.Adam(model.parameters(), lr=3e-3)",
-         rate: str = "min(1.0, (step + 1) / 50) * (1.0 - step / steps)",
-         steps: str = "steps", batch: str = "copy_batch(64, generator)",
+def copy(optimizer: str = "torch.optim.Adam(model.parameters(), lr=1e-2)",
+         rate: str = "min(1.0, (step + 1) / 20) * (1.0 - step / 200)",
+         steps: str = "min(steps, 200)", batch: str = "copy_batch(32, generator)",
          lost: str = "F.cross_entropy(model(x).flatten(0, 1), y.flatten())",
          mode: str = "model.eval()",
          rows: str = "copy_batch(512, generator)",
@@ -49,7 +49,7 @@ MISTAKES = [
          (COPY, KNOWN, BROKEN)),
     slip("copy-trains-another",
          "It trains a model of its own, and measures the one that it is given.",
-         copy(optimizer="torch.optim.Adam((other := Encoder(config)).parameters(), lr=3e-3)",
+         copy(optimizer="torch.optim.Adam((other := Encoder(config)).parameters(), lr=1e-2)",
               lost="F.cross_entropy(other(x).flatten(0, 1), y.flatten())"), (COPY,)),
     misconception("copy-gap-of-pads", "The gap is looked for at PADs, too.",
          copy(gap="(more[:, :x.size(1)] - logits).abs().max().item()"), (COPY,)),
@@ -108,7 +108,4 @@ MISTAKES = [
          copy(gap="(more[:64, :16] - logits[:64])[x[:64] != PAD].abs().max().item()"), (KNOWN,)),
     slip("copy-keeps-rows", "The rows for measuring are drawn in the first call, and kept.",
          copy(rows=KEPT.format(kept="copy_batch(512, generator)")), (COPY, KNOWN)),
-    slip("copy-always-seed-0", "Whatever the seed, the rows are those of seed 0.",
-         copy(optimizer="(generator.manual_seed(0), torch.optim.Adam(model.parameters(), lr=3e-3))"
-                        "[1]"), (COPY, KNOWN)),
 ]

@@ -21,14 +21,6 @@ SIZES = {
     "model_flops": "n_layer d_model n_head d_ff vocab_size seq_len",
     "kv_cache_bytes": "n_layer d_model n_head seq_len",
 }
-OTHERS = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
-# Options with which other lines may run than with the defaults.
-OTHER_OPTIONS = {
-    "attention_parameters": {"bias": False},
-    "layer_parameters": {"bias": False},
-    "model_parameters": {"bias": False, "learned_positions": False, "tied": True},
-    "kv_cache_bytes": {"n_kv_head": 1, "dtype": "int8", "batch": 3},
-}
 BAD_OPTIONS = {  # of kv_cache_bytes(3, 48, 12, 7)
     "n_kv_head": (0, 5, 24, -3, True, 4.0),
     "batch": (0, -1, 2.5, True),
@@ -54,12 +46,6 @@ def call(function: str, sizes: dict[str, int], **options) -> dict:
     return {"function": function, "sizes": given, "options": options}
 
 
-def by_name(function: str, sizes: dict[str, int]) -> dict:
-    """The same with all sizes by name."""
-    given = {name: sizes[name] for name in SIZES[function].split()}
-    return {"function": function, "sizes": [], "options": given}
-
-
 def small_sizes(rng) -> dict[str, int]:
     """Draw sizes of a small model. Only d_model is a multiple of another size, n_head; d_ff is not
     4 d_model.
@@ -71,17 +57,13 @@ def small_sizes(rng) -> dict[str, int]:
     return {"d_model": n_head * width, "n_head": n_head, **others}
 
 
-def odd_sizes(rng, high: int = 50, width: int = 50) -> dict[str, int]:
-    """Draw odd sizes: n_head below 50, a head's width from half of `width` up, others from half of
-    `high` up.
-    """
-
-    def odd(low, high):
-        return int(rng.integers(low, high)) | 1
-
-    n_head = odd(2, 50)
-    sizes = {"d_model": n_head * odd(width // 2, width), "n_head": n_head}
-    return sizes | {name: odd(high // 2, high) for name in OTHERS}
+def large_sizes(rng) -> dict[str, int]:
+    """Draw odd sizes of ten digits; d_model has eighteen."""
+    n_head = int(rng.integers(3, 50)) | 1
+    width = int(rng.integers(5 * 10**16, 10**17)) | 1
+    others = "n_layer", "d_ff", "vocab_size", "block_size", "seq_len"
+    drawn = {name: int(rng.integers(5 * 10**9, 10**10)) | 1 for name in others}
+    return {"d_model": n_head * width, "n_head": n_head, **drawn}
 
 
 @draws(COUNTS, "6a-0-basic")
@@ -96,8 +78,7 @@ def parameters(rng):
     """With and without biases, learned positions and tied embeddings; also for the same sizes."""
     parts, same = ("attention_parameters", "layer_parameters"), small_sizes(rng)
     calls = [call(name, EXAMPLE) for name in parts]
-    for sizes in (same, small_sizes(rng)):
-        calls += [call(name, sizes, bias=bias) for bias in CHOICES for name in parts]
+    calls += [call(name, same, bias=bias) for bias in CHOICES for name in parts]
     calls.append(call("model_parameters", small_sizes(rng)))
     calls += [call("model_parameters", same, **each) for each in MODEL_OPTIONS]
     return calls + [call("model_parameters", small_sizes(rng), **each) for each in MODEL_OPTIONS]
@@ -135,28 +116,27 @@ def unusual(rng):
     A float has 53 bits, so no odd number beyond 10 ** 16 is exact. A NumPy or torch integer has 63:
     the sizes fit, but no product of two does, so an overflowed count is never right.
     """
-    large = [odd_sizes(rng, high=10**10, width=10**17) for _ in range(len(SIZES) + 1)]
-    calls = [by_name(name, sizes) for name, sizes in zip(SIZES, large)]
+    large = [large_sizes(rng) for _ in range(len(SIZES) + 1)]
+    calls = [call(name, sizes) for name, sizes in zip(SIZES, large)]
     calls.append(call("model_parameters", large[-1], **MODEL_OPTIONS[rng.integers(8)]))
     cached = {"n_kv_head": 1, "dtype": "int8", "batch": large[0]["d_ff"]}
     calls.append(call("kv_cache_bytes", large[-1], **cached))
-    ones = dict.fromkeys(odd_sizes(rng), 1)
+    ones = dict.fromkeys(large[0], 1)
     return calls + [call(name, ones) for name in SIZES]
 
 
 @draws(COUNTS, "6a-5-basic")
 def refused(rng):
-    """Sizes that don't exist, in every function, with its options and without."""
-    right, calls = odd_sizes(rng), []
+    """Sizes that don't exist, in every function, and options."""
+    right, calls = {"n_layer": 3, "d_model": 45, "n_head": 5, "d_ff": 77}, []
+    right |= {"vocab_size": 91, "block_size": 31, "seq_len": 19}
     for function, names in SIZES.items():
         for name in names.split():
             size = right[name]
             bad = [0, -size, True, float(size), str(size)]
             if name == "n_head" and "d_model" in names:
-                bad += [2, size + 1, 3 * right["d_model"]]  # don't divide d_model, which is odd
+                bad += [2, size + 1, 3 * right["d_model"]]  # don't divide d_model
             calls += [call(function, right | {name: value}) for value in bad]
-            if options := OTHER_OPTIONS.get(function):
-                calls += [call(function, right | {name: x}, **options) for x in (0, bad[-1])]
     return calls + [
         {"function": "kv_cache_bytes", "sizes": [3, 48, 12, 7], "options": {option: value}}
         for option, values in BAD_OPTIONS.items()
@@ -166,15 +146,12 @@ def refused(rng):
 
 @draws(COUNTS, "6a-4-hidden")
 def any_sizes(rng):
-    """Odd sizes, one head, heads of width 1, by position and by name, with every option."""
-    small, other = odd_sizes(rng), odd_sizes(rng)
-    one_head = {**odd_sizes(rng), "n_head": 1}
-    narrow = {**odd_sizes(rng), "d_model": small["n_head"], "n_head": small["n_head"]}
-    calls = [call(name, sizes) for sizes in (small, one_head, narrow) for name in SIZES]
-    calls += [by_name(name, other) for name in SIZES]
-    for sizes in (small, other):
-        calls += [call("model_parameters", sizes, **MODEL_OPTIONS[n]) for n in (3, 4, 6)]
-        for dtype in ("int8", "float32", "bfloat16"):
-            cached = {"n_kv_head": 1, "dtype": dtype, "batch": int(rng.integers(2, 9))}
-            calls.append(call("kv_cache_bytes", sizes, **cached))
+    """Any heads, one head, and heads of width 1, with every option."""
+    small = small_sizes(rng)
+    heads = small["n_head"], 1, small["d_model"]
+    calls = [call(name, small | {"n_head": n_head}) for n_head in heads for name in SIZES]
+    calls += [call("model_parameters", small, **options) for options in MODEL_OPTIONS]
+    for dtype in ("int8", "float32", "bfloat16"):
+        cached = {"n_kv_head": 1, "dtype": dtype, "batch": int(rng.integers(2, 9))}
+        calls.append(call("kv_cache_bytes", small, **cached))
     return calls

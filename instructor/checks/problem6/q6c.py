@@ -9,14 +9,8 @@ from instructor.checks.drawing import draws
 
 # Positions of queries and keys that rope_scores rejects: negative, none, different numbers.
 BAD_POSITIONS = (
-    ([4, -1, 7], [0, 1, 2]),
-    ([0, 1, 2], [4, 7, -1]),
-    ([-1], [-1]),
-    ([], []),
-    ([3], [4, 5]),
-    ([3, 4], [5]),
-    ([], [5]),
-    ([5], []),
+    *(([4, -1, 7], [0, 1, 2]), ([0, 1, 2], [4, 7, -1]), ([-1], [-1])),
+    *(([], []), ([3], [4, 5]), ([3, 4], [5]), ([], [5]), ([5], [])),
 )
 
 
@@ -42,14 +36,15 @@ def scores(rng, width: int, queries, keys, dtype: str = "float32") -> dict:
     return {"q": q, "k": k, "queries": list(map(int, queries)), "keys": list(map(int, keys))}
 
 
-@draws(VECTORS, "6c-4-basic")
-def matrices(rng):
+@draws(VECTORS, "6c-4-basic", "6c-8-hidden")
+def matrices(rng, large):
     """Few positions, and more than a thousand; positions up to 1000, where float32 has too few
     digits, in no order; others with the same shape.
     """
     width = even(rng, 6, 10)
     unsorted = np.sort(rng.uniform(0, 1000, 4))[[2, 0, 3, 1]]
-    return [
+    wide = [call("sinusoidal", 1000, width), call("sinusoidal_at", rng.uniform(0, 1000, 9), 512)]
+    return wide * large + [
         call("sinusoidal", int(rng.integers(3, 6)), even(rng, 6, 10)),
         call("sinusoidal", 2, even(rng, 10, 16)),
         call("sinusoidal_at", unsorted, width),
@@ -58,17 +53,17 @@ def matrices(rng):
     ]
 
 
-@draws(SHIFT, "6c-5-basic")
-def shifts(rng):
+@draws(SHIFT, "6c-5-basic", "6c-9-hidden")
+def shifts(rng, large):
     """The handout's shifts, and a backward one."""
     # of width 8, a matrix that is fitted to vectors is not exact
-    widths = rng.permutation([4, 4, 4, 6, 8]).tolist()
+    widths = rng.permutation([4, 6, 8, even(rng, 10, 60), 512] if large else [4, 4, 4, 6, 8])
     shifts = 1, 50, 100, 1000, -int(rng.integers(2, 1000))
-    return [{"k": k, "d_model": width} for k, width in zip(shifts, widths)]
+    return [{"k": k, "d_model": width} for k, width in zip(shifts, widths.tolist())]
 
 
-@draws(SCORES, "6c-6-basic")
-def pairs(rng):
+@draws(SCORES, "6c-6-basic", "6c-9-hidden")
+def pairs(rng, large):
     """Any pairs of positions, twice with the same shapes; some at the same distance; some beyond
     the ends of tables, and so narrow that angles in float32 have enough digits.
 
@@ -82,11 +77,12 @@ def pairs(rng):
         scores(rng, 10, *rng.integers(0, 40, (2, 5))),
         scores(rng, 16, start + distance, start),
         scores(rng, 4, *rng.integers(1026, 1500, (2, 3))),
+        *([scores(rng, 64, *rng.integers(0, 40, (2, 30)), "float64")] * large),
     ]
 
 
-@draws(VECTORS, "6c-7-basic")
-def alternatives(rng):
+@draws(VECTORS, "6c-7-basic", "6c-8-hidden")
+def alternatives(rng, large):
     """Numbers of heads that are a power of two and not; shorter than in training, just as long, and
     longer; some with one size of another call.
     """
@@ -99,7 +95,7 @@ def alternatives(rng):
         *(call("interpolated_positions", length, trained) for length in lengths),
         call("interpolated_positions", longer[1], trained - 1),
         call("interpolated_positions", int(rng.integers(1026, 1090)), 1090),
-        call("alibi_bias", 2, int(rng.integers(130, 140))),
+        call("alibi_bias", 12 if large else 2, int(rng.integers(130, 140))),
     ]
 
 
@@ -107,14 +103,13 @@ def alternatives(rng):
 def refused(rng):
     """Widths that are odd or too small, negative lengths, and sizes below 1."""
     positions, d_model = rng.standard_normal(3), even(rng, 6, 60)
-    calls = [call("sinusoidal", 5, d_model), call("sinusoidal_at", positions, d_model)]
-    calls += [call(name, 4, 6) for name in ("alibi_bias", "interpolated_positions")]
+    calls = []
+    for width in (d_model, d_model + 1, 1, 0, -4):
+        calls += [call("sinusoidal", 5, width), call("sinusoidal_at", positions, width)]
     calls.append(call("sinusoidal", -1, d_model))
-    for bad in (d_model + 1, 1, 0, -4):
-        calls += [call("sinusoidal", 5, bad), call("sinusoidal_at", positions, bad)]
-    sizes = (0, 4), (4, 0), (-2, 4), (4, -2)
-    functions = "alibi_bias", "interpolated_positions"
-    return calls + [call(function, *each) for function in functions for each in sizes]
+    for function in ("alibi_bias", "interpolated_positions"):
+        calls += [call(function, *each) for each in ((4, 6), (0, 4), (4, 0), (-2, 4), (4, -2))]
+    return calls
 
 
 @draws(SHIFT, "6c-10-basic")
@@ -156,39 +151,3 @@ def any_positions(rng):
 def small_shifts(rng):
     """No shift; the smallest width."""
     return [{"k": 0, "d_model": even(rng, 4, 8)}, {"k": -3, "d_model": 2}]
-
-
-@draws(VECTORS, "6c-8-hidden")
-def large(rng):
-    """A thousand positions, narrow and wide; fractions in any order; many heads."""
-    d_model, trained = even(rng, 6, 20), int(rng.integers(20, 40))
-    tables = (1000, d_model), (3, 512), (1, d_model), (1000, 2)
-    biases = (8, 20), (12, 7), (int(rng.integers(17, 30)), 40)
-    lengths = (1000, 999), (1000, 7), (7, 1000), (trained + 5, trained)
-    return [
-        *(call("sinusoidal", *sizes) for sizes in tables),
-        call("sinusoidal_at", rng.uniform(0, 1000, 9), 512),
-        call("sinusoidal_at", np.array([999.5]), d_model),
-        *(call("alibi_bias", *sizes) for sizes in biases),
-        *(call("interpolated_positions", *sizes) for sizes in lengths),
-    ]
-
-
-@draws(SHIFT, "6c-9-hidden")
-def far_shifts(rng):
-    """Small and large, in both directions."""
-    d_model, (forth, back) = even(rng, 6, 60), rng.integers(1, 1000, 2).tolist()
-    sizes = (forth, 512), (-back, d_model), (-1000, 4), (3, 4), (-1, d_model)
-    return [{"k": k, "d_model": width} for k, width in sizes]
-
-
-@draws(SCORES, "6c-9-hidden")
-def many_pairs(rng):
-    """One position and many; narrow and wide."""
-    width = even(rng, 4, 30)
-    return [
-        scores(rng, 2, [3], [11]),
-        scores(rng, width, [5], [0], "float64"),
-        scores(rng, width, *rng.integers(0, 40, (2, 30))),
-        scores(rng, 64, [5, 5, 5], [5, 4, 5], "float64"),
-    ]
