@@ -67,16 +67,13 @@ def clip(gradients, max_norm, listed):
     }
 
 
-def written_clipping(inputs: dict) -> str:
-    """A call of clip_gradients as a student would write it, and the gradients' shapes."""
-    shapes = ", ".join(str(None if g is None else g.shape) for g in inputs["gradients"])
-    given = "list(model.parameters())" if inputs["listed"] else "model.parameters()"
-    return f"clip_gradients({given}, {inputs['max_norm']:.4g}) for the gradients [{shapes}]"
-
-
 CLIPPING = Asked(
     clip,
-    written_clipping,
+    lambda inputs: (
+        f"clip_gradients({'list(model.parameters())' if inputs['listed'] else 'model.parameters()'}"
+        f", {inputs['max_norm']:.4g}) for the gradients "
+        f"{[None if g is None else g.shape for g in inputs['gradients']]}"
+    ),
     {
         "norm": Close("The norm from {call}", TOLERANCE),
         "float": Same("The norm from {call} should be a Python float: use .item()."),
@@ -178,18 +175,12 @@ def initialize(n_layer, std, unusual, seed):
 
     from submission.problem6.fixes import init_depth_scaled
 
-    nn, C = torch.nn, 96
+    nn, C = torch.nn, 80
 
-    def block(unusual):
-        """A layer; the last nn.Linear of an unusual mlp is not one of its children."""
-        key = "key_proj" if unusual else "key"
-        attn = {name: nn.Linear(C, C) for name in ("query", "value", "proj", key)}
-        mlp = nn.Sequential(nn.Linear(C, 2 * C), nn.GELU(), nn.Linear(2 * C, C), nn.Dropout(0.1))
-        if unusual:
-            gate = {"up": nn.Linear(C, 2 * C), "gate": nn.Linear(C, 2 * C, bias=False)}
-            mlp = nn.ModuleDict(gate | {"down": nn.Sequential(nn.SiLU(), nn.Linear(2 * C, C))})
-        norms = {"ln1": nn.LayerNorm(C), "ln2": nn.LayerNorm(C)}
-        return nn.ModuleDict(norms | {"attn": nn.ModuleDict(attn), "mlp": mlp})
+    def block():
+        attn = {name: nn.Linear(C, C) for name in ("query", "key", "value", "proj")}
+        mlp = nn.Sequential(nn.Linear(C, C), nn.GELU(), nn.Linear(C, C), nn.Dropout(0.1))
+        return nn.ModuleDict({"ln": nn.LayerNorm(C), "attn": nn.ModuleDict(attn), "mlp": mlp})
 
     def distribution(weight):
         usual, deviation = 0.02 if std is None else std, weight.std()
@@ -202,9 +193,12 @@ def initialize(n_layer, std, unusual, seed):
         )
 
     torch.manual_seed(seed)
-    parts = {"tok_emb": nn.Embedding(30, C), "blocks": nn.ModuleList(map(block, (False, unusual)))}
-    parts["proj" if unusual else "conv"] = nn.Conv1d(C, C, 1)
-    model = nn.ModuleDict(parts | {"ln_f": nn.LayerNorm(C), "head": nn.Linear(C, C, not unusual)})
+    parts = {"emb": nn.Embedding(30, C), "blocks": nn.ModuleList([block(), block()])}
+    parts |= {"conv": nn.Conv1d(C, C, 1), "head": nn.Linear(C, C)}
+    if unusual:
+        parts |= {"proj": nn.Conv1d(C, C, 1), "key_proj": nn.Linear(C, C, bias=False)}
+        parts["mlp"] = nn.Sequential(nn.Linear(C, C), nn.Sequential(nn.SiLU(), nn.Linear(C, C)))
+    model = nn.ModuleDict(parts)
     model.register_parameter("pos_emb", nn.Parameter(torch.ones(1, 8, C)))
     for parameter in model.parameters():
         parameter.data += 0.5
@@ -223,8 +217,8 @@ def initialize(n_layer, std, unusual, seed):
     }
 
 
-# Of at least 9,216 weights, the deviation has an error of 0.7%, the mean of a hundredth deviation,
-# and the kurtosis of 0.05: it takes 9 times as much to be rounded to other numbers.
+# Of 6,400 weights, the deviation has an error of 0.9%, the mean of a hundredth deviation, and the
+# kurtosis of 0.06: it takes 8 times as much to be rounded to other numbers.
 INIT = Asked(
     initialize,
     lambda inputs: (
@@ -252,50 +246,42 @@ def train(case, follows, seed):
 
     from submission.problem6 import fixes
 
-    class Head(nn.Module):
-        """Attention from all numbers to all."""
-
-        def __init__(self, C):
-            super().__init__()
-            parts = ("query", "key", "value", "out")
-            self.parts = nn.ModuleDict({name: nn.Linear(C, C, bias=False) for name in parts})
-            for part in self.parts.values():
-                nn.init.normal_(part.weight, std=C**-0.5)
-
-        def forward(self, x):
-            query, key, value, out = self.parts.values()
-            weights = fixes.attention_scores(query(x), key(x)).softmax(dim=-1)
-            return out(x + weights @ value(x))
-
-    def sublayer(C):
-        return nn.Sequential(
-            OrderedDict(mlp=nn.Sequential(nn.Linear(C, C), nn.ReLU(), nn.Linear(C, C)))
-        )
-
     torch.manual_seed(seed)
-    x, right = torch.randn(1, len(follows), 64 if case == "i" else 16), torch.from_numpy(follows)
+    C = 64 if case == "i" else 16
+    x, right = torch.randn(1, len(follows), C), torch.from_numpy(follows)
     if case == "i":
-        model = Head(64)
+        model = nn.ModuleList(nn.Linear(C, C, bias=False) for _ in range(4))
+        for part in model:
+            nn.init.normal_(part.weight, std=C**-0.5)
         optimizer = torch.optim.SGD(model.parameters(), lr=3.0, momentum=0.9)
     else:
-        model = fixes.PreNormStack([sublayer(16) for _ in range(24)], 16)
+        mlps = (nn.Sequential(nn.Linear(C, C), nn.ReLU(), nn.Linear(C, C)) for _ in range(24))
+        model = fixes.PreNormStack([nn.Sequential(OrderedDict(mlp=mlp)) for mlp in mlps], C)
         fixes.init_depth_scaled(model, 12)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
+
+    def logits():
+        if case == "iii":
+            return model(x)[0]
+        query, key, value, last = model
+        weights = fixes.attention_scores(query(x), key(x)).softmax(dim=-1)
+        return last(x + weights @ value(x))[0]
+
     for _ in range(25):
         model.zero_grad()
-        nn.functional.cross_entropy(2 * model(x)[0], right).backward()
+        nn.functional.cross_entropy(2 * logits(), right).backward()
         if case == "i":
             fixes.clip_gradients(model.parameters(), 0.05)
         optimizer.step()
-    return {"named": " ".join(map(str, model(x)[0].argmax(dim=-1).tolist()))}
+    return {"named": " ".join(map(str, logits().argmax(dim=-1).tolist()))}
 
 
 CASES = {
     "i": "Case i, the exploding loss, with attention_scores and clip_gradients",
     "iii": "Case iii, the slow training, with PreNormStack and init_depth_scaled",
 }
-# The right number is ahead of all others by 6.0 +- 0.7 in case i, by 2.1 +- 0.2 in case iii: it takes
-# 8 standard deviations to be overtaken.
+# The right number is ahead of all others by 6.0 +- 0.7 in case i and by 2.1 +- 0.2 in case iii: it
+# takes 8 standard deviations to be overtaken.
 TRAINING = Asked(
     train,
     lambda inputs: CASES[inputs["case"]],

@@ -2,12 +2,9 @@
 the checks of all of 6e.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from autograder import Verdict, WrongAnswer, check, probe
-from autograder.inside.wire import Array
+from autograder import Verdict, check, probe
 from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK, TRAINING
 from checks.problem6.shared import TOLERANCE
 from checks.support.asked import Asked, Close, Same
@@ -18,7 +15,9 @@ KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the ha
 
 @probe
 def change_logits(function, logits, arguments):
-    """Call a function of fixes.py that returns other logits; has it changed its arguments?"""
+    """Call a function of fixes.py that returns other logits: whether it changed its arguments, the
+    tokens that it keeps in each row, and its result, with 0 for -inf.
+    """
     import copy
 
     import torch
@@ -28,49 +27,33 @@ def change_logits(function, logits, arguments):
     given, others = torch.tensor(logits), copy.deepcopy(arguments)
     result = getattr(fixes, function)(given, *others)
     changed = not torch.equal(given, torch.tensor(logits)) or others != arguments
-    return {"changed": changed, "result": result}
-
-
-@dataclass(frozen=True)
-class Logits:
-    """Logits of which some are -inf: the same ones, and the others within the tolerance."""
-
-    def require(self, call: str, got, right) -> None:
-        """Raise WrongAnswer if other tokens are kept, or the logits differ; see `Asked`."""
-        kept = ~np.isneginf(right.data)
-        if isinstance(got, Array) and got.data.shape == kept.shape and got.data.dtype.kind == "f":
-            stays = ~np.isneginf(got.data)
-            if (stays != kept).any() and not np.isnan(got.data).any():
-                row = tuple(np.argwhere(stays != kept)[0][:-1].tolist())
-                where = f"In row {', '.join(map(str, row))} of " if row else "In "
-                tokens, wanted = (np.flatnonzero(each[row]).tolist() for each in (stays, kept))
-                raise WrongAnswer(
-                    f"{where}the result of {call}, the tokens {tokens} are kept; it should be "
-                    f"{wanted}. The logits of others are -inf."
-                )
-            got = replace(got, data=np.where(kept | stays, got.data, 0))
-        right = replace(right, data=np.where(kept, right.data, 0))
-        Close("The result of {call}", TOLERANCE).require(call, got, right)
-
-
-def _changing(inputs):
-    """A call of a function that changes logits, as a student would write it."""
-    logits = inputs["logits"]
-    shown = f"<logits {logits.shape} {logits.dtype}>"
-    if logits.size <= 4:
-        shown = str([round(float(logit), 3) for logit in logits])
-    return f"{inputs['function']}({', '.join([shown, *map(str, inputs['arguments'])])})"
+    reply = {"changed": changed, "like": result}
+    if isinstance(result, torch.Tensor) and result.shape == given.shape:
+        excluded = result.isneginf()
+        rows = (~excluded).reshape(-1, given.size(-1))
+        reply["like"] = "logits of the same shape"
+        reply["kept"] = str([row.nonzero().flatten().tolist() for row in rows])
+        reply["result"] = result.masked_fill(excluded, 0)
+    return reply
 
 
 FILTERS = Asked(
     change_logits,
-    _changing,
+    lambda inputs: (
+        f"{inputs['function']}(<logits {inputs['logits'].shape} {inputs['logits'].dtype}>, "
+        f"{', '.join(map(str, inputs['arguments']))})"
+    ),
     {
         "changed": Same(
             "{call} changes its argument in place (as logits[...] = ... and functions whose name "
             "ends with _ do). Work on a copy: logits.clone(), or masked_fill without _."
         ),
-        "result": Logits(),
+        "like": Close("The result of {call}"),
+        "kept": Same(
+            "The tokens kept in each row of the result of {call} are {got}; it should be {right}. "
+            "The logits of others are -inf."
+        ),
+        "result": Close("The result of {call}", TOLERANCE),
     },
 )
 
@@ -85,7 +68,8 @@ def build(tokens, positions, first):
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.tables = torch.nn.ParameterList(map(torch.tensor, (tokens, positions, first)))
+            tables = (torch.nn.Parameter(torch.tensor(each)) for each in (tokens, positions, first))
+            self.token, self.position, self.first = tables
 
         def get_block_size(self):
             return len(positions)
@@ -93,8 +77,8 @@ def build(tokens, positions, first):
         def forward(self, idx, targets=None):
             if idx.size(1) > len(positions):
                 raise ValueError(f"the model reads {len(positions)} tokens; got {idx.size(1)}")
-            token, position, first = self.tables
-            return token[idx] + position[: idx.size(1)] + first[idx[:, :1]], None
+            logits = self.token[idx] + self.position[: idx.size(1)] + self.first[idx[:, :1]]
+            return logits, None
 
     return Model().eval()
 
@@ -104,7 +88,7 @@ def write(tables, prompt, drawn, options, seed):
     """Run generate, with torch.multinomial made to draw the tokens `drawn`: the text, whether x
     changed, and how and from what each token was drawn.
 
-    `close`: top-p keeps others where it is a little smaller or larger, so rounding could decide.
+    `close`: a little smaller or larger, top-p keeps others, so rounding could decide.
     """
     from collections import Counter
 
@@ -133,7 +117,7 @@ def write(tables, prompt, drawn, options, seed):
             return torch.full_like(result, (drawn * len(ways))[len(ways) - 1])
 
     p, kept = options.get("top_p", 1), []
-    for near in (p - 1e-5, p + 1e-5, p) if 0 < p < 1 else (p,):
+    for near in (p - 1e-5, p + 1e-5) if 0 < p < 1 else (p,):
         x, ways, chances = torch.tensor([prompt]), [], []
         with Recorder():
             y = generate(model, x, len(drawn), **options | ({"top_p": near} if near < 1 else {}))
@@ -142,7 +126,7 @@ def write(tables, prompt, drawn, options, seed):
         "changed": x.tolist() != [prompt],
         "draws": ", ".join(f"{n} times {way}" for way, n in Counter(ways).items()) or "not at all",
         "text": y,
-        "chances": {"close": any(other != kept[-1] for other in kept), "each": chances},
+        "chances": {"close": kept[0] != kept[-1], "each": chances},
     }
 
 
@@ -157,19 +141,14 @@ class Chances(Close):
             super().require(call, got, right["each"])
 
 
-def _generating(inputs):
-    """A call of generate as a student would write it."""
-    given = {**inputs["options"]} | ({} if inputs["seed"] is None else {"generator": "generator"})
-    options = "".join(f", {name}={value}" for name, value in given.items())
-    return (
-        f"generate(model, x (1, {len(inputs['prompt'])}), {len(inputs['drawn'])}{options}) of a "
-        f"model that reads {len(inputs['tables']['positions'])} tokens"
-    )
-
-
 TEXTS = Asked(
     write,
-    _generating,
+    lambda inputs: (
+        f"generate(model, x (1, {len(inputs['prompt'])}), {len(inputs['drawn'])}"
+        + "".join(f", {name}={value}" for name, value in inputs["options"].items())
+        + ("" if inputs["seed"] is None else ", generator=generator")
+        + f") of a model that reads {len(inputs['tables']['positions'])} tokens"
+    ),
     {
         "changed": Same("{call} changes x in place."),
         "draws": Same("{call} should call torch.multinomial {right}; it does so {got}."),
@@ -203,7 +182,8 @@ def write_again(tables, prompt, steps, temperature, seeds):
     return {"same": " and ".join(name for name in same if same[name]) or "nothing"}
 
 
-# Two texts of 40 tokens are the same by chance less than once in 10 ** 9 calls.
+# Two texts of 12 tokens, of 20 that are about equally likely, are the same by chance less than once
+# in 10 ** 12 calls.
 AGAIN = Asked(
     write_again,
     "generate(model, x, {steps}, temperature={temperature})",
