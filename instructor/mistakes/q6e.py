@@ -24,8 +24,6 @@ EXPLODING = [
           edit(SCALED, "scores = q @ k.transpose(-2, -1)"), (SCORES,)),
     misconception("scores-head-dim", "The scores are divided by head_dim; it should be its root.",
           edit(SCALED, SCALED.replace("math.sqrt(q.size(-1))", "q.size(-1)")), (SCORES,)),
-    slip("scores-third-size", "head_dim is taken from axis 1; it is the last axis.",
-         edit(SCALED, SCALED.replace("q.size(-1)", "q.size(1)")), (SCORES,)),
     misconception("scores-softmax",
                   "These are the weights, after a softmax; return the scores before it.",
           edit(SCALED, SCALED + "\n    scores = F.softmax(scores, dim=-1)"), (SCORES,)),
@@ -83,10 +81,6 @@ for parameter in parameters:
          (SCORES,)),
     slip("clip-tensor", "The norm is returned as a tensor: use .item().",
          edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,)),
-    slip("clip-after", "The norm after clipping is returned; it should be the one before.",
-         edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,)),
-    edge("clip-nan-only", "A norm of NaN is thought of, and an infinite one is not.",
-         edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
 ]
 
 LINE = "            y = y + sublayer(norm(y))"
