@@ -13,11 +13,6 @@ SCALED = "scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))"
 CLIPPED = "            parameter.grad.mul_(max_norm / norm)"
 NORM = "norm = math.sqrt(sum(parameter.grad.square().sum().item() for parameter in parameters))"
 LISTED = "parameters = [parameter for parameter in parameters if parameter.grad is not None]"
-STEP = '''    for parameter in parameters:
-        if not math.isfinite(norm):
-            parameter.grad = None
-        elif norm > max_norm:
-            parameter.grad.mul_(max_norm / norm)'''
 
 EXPLODING = [
     misconception("scores-unscaled", "The scores are not scaled: divide by the root of head_dim.",
@@ -81,6 +76,8 @@ for parameter in parameters:
          (SCORES,)),
     slip("clip-tensor", "The norm is returned as a tensor: use .item().",
          edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,)),
+    edge("clip-nan-only", "A norm of NaN is thought of, and an infinite one is not.",
+         edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
 ]
 
 LINE = "            y = y + sublayer(norm(y))"

@@ -163,6 +163,8 @@ GENERATE = [
           generate("ngram temperature top_k top_p penalty"), (TEXTS, DRAWS)),
     slip("generate-whole-text", "generate passes all tokens to the model, more than it can read.",
          generate(read="logits, _ = model(x)"), (TEXTS, DRAWS, SET_UPS)),
+    slip("generate-one-less", "generate passes one token less to the model than it can read.",
+         generate(read="logits, _ = model(x[:, 1 - model.get_block_size():])"), (TEXTS, DRAWS)),
     misconception("generate-last-alone", "generate passes only the last token to the model.",
           generate(read="logits, _ = model(x[:, -1:])"), (TEXTS, DRAWS)),
     slip("generate-cuts-text", "generate cuts x itself to what the model can read.",
