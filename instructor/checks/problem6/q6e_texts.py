@@ -107,8 +107,7 @@ def repetition(rng):
     penalized = [
         (np.array([2, -1, 0.5], np.float32), [0, 1], 1.2),
         (logits, rng.permutation(V)[:4].tolist()),
-        (logits, often, penalty),
-        (draw_logits(rng, V), often, penalty),
+        *((each, often, penalty) for each in (logits, draw_logits(rng, V))),
         (logits.astype(float), [*range(V)] * 2, penalty),
         (logits, often, 1.0),
     ]
@@ -141,11 +140,8 @@ def draw_texts(rng, V: int, n: int) -> list[list[int]]:
 
 def draw_tables(rng, vocab: int, block_size: int) -> dict[str, np.ndarray]:
     """Draw a model: the tables of its logits."""
-    sizes = {"tokens": (1.5, vocab), "positions": (0.7, block_size), "first": (0.7, vocab)}
-    return {
-        name: (scale * rng.standard_normal((rows, vocab))).astype(np.float32)
-        for name, (scale, rows) in sizes.items()
-    }
+    sizes = {"tokens": vocab, "positions": block_size, "first": vocab}
+    return {name: rng.standard_normal((n, vocab)).astype(np.float32) for name, n in sizes.items()}
 
 
 @draws(TEXTS, "6e-9-basic", "6e-8-hidden")
@@ -171,25 +167,17 @@ def texts(rng, large):
         "top_k": lambda: V // 2,
         "top_p": lambda: number(0.6, 0.8),
     }
-    chosen = [[*drawn]] * 2
-    if large:
-        chosen += itertools.combinations(drawn, 2)
-    else:
-        chosen += [("penalty", "top_k"), ("temperature", "top_p"), ("top_k", "top_p")]
+    pairs = [("penalty", "top_k"), ("temperature", "top_p"), ("top_k", "top_p")]
+    chosen = [drawn, drawn, *(itertools.combinations(drawn, 2) if large else pairs)]
     rare = [case(2, 3, top_k=V + 3, top_p=1.0), case(2, 3, ngram=1), case(1, 0)]
     rare.append({**case(3 * V, 3, ngram=1), "prompt": [*range(V)] * 3})
-    for name, values in OUT_OF_RANGE.items():
-        rare += [case(2, 1, **{name: value}) for value in values[:2]]
+    rare += [case(2, 1, **{name: values[0]}) for name, values in OUT_OF_RANGE.items()]
     return [
         case(2, 4),
         case(size + 3, 4),
         case(size + 3, 4) | {"seed": None},
-        case(2, 4, temperature=number(0.4, 0.8)),
-        case(2, 4, top_k=2),
-        case(2, 4, top_p=number(0.5, 0.8)),
-        case(size + 1, 6, 3, penalty=number(2, 4)),
-        case(size + 1, 6, 3, ngram=2),
-        case(size + 3, 8, 3, ngram=3),
+        *(case(size + 1, 5, 3, **{name: draw()}) for name, draw in drawn.items()),
+        case(2, 4, ngram=3) | {"prompt": draw_texts(rng, V, 3)[0]},
         case(size + 2, 12, 3, ngram=2, top_k=V // 2),
         *(case(size + 2, 5, 4, **{name: drawn[name]() for name in names}) for names in chosen),
         *rarely(*rare),
@@ -212,4 +200,4 @@ def language(rng):
         chances[np.arange(24), rng.permutation(24)] += chance
     start, seed = rng.integers((24, 1 << 30))
     logits = np.log(chances).astype(np.float32)
-    return [{"logits": logits, "start": int(start), "steps": 60, "seed": int(seed)}]
+    return [{"logits": logits, "start": int(start), "steps": 100, "seed": int(seed)}]
