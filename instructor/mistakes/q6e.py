@@ -13,19 +13,12 @@ SCALED = "scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))"
 CLIPPED = "            parameter.grad.mul_(max_norm / norm)"
 NORM = "norm = math.sqrt(sum(parameter.grad.square().sum().item() for parameter in parameters))"
 LISTED = "parameters = [parameter for parameter in parameters if parameter.grad is not None]"
-STEP = '''    for parameter in parameters:
-        if not math.isfinite(norm):
-            parameter.grad = None
-        elif norm > max_norm:
-            parameter.grad.mul_(max_norm / norm)'''
 
 EXPLODING = [
     misconception("scores-unscaled", "The scores are not scaled: divide by the root of head_dim.",
           edit(SCALED, "scores = q @ k.transpose(-2, -1)"), (SCORES,)),
     misconception("scores-head-dim", "The scores are divided by head_dim; it should be its root.",
           edit(SCALED, SCALED.replace("math.sqrt(q.size(-1))", "q.size(-1)")), (SCORES,)),
-    slip("scores-third-size", "head_dim is taken from axis 1; it is the last axis.",
-         edit(SCALED, SCALED.replace("q.size(-1)", "q.size(1)")), (SCORES,)),
     misconception("scores-softmax",
                   "These are the weights, after a softmax; return the scores before it.",
           edit(SCALED, SCALED + "\n    scores = F.softmax(scores, dim=-1)"), (SCORES,)),
@@ -83,8 +76,6 @@ for parameter in parameters:
          (SCORES,)),
     slip("clip-tensor", "The norm is returned as a tensor: use .item().",
          edit(NORM, NORM + "\n    norm = torch.tensor(norm)"), (SCORES,)),
-    slip("clip-after", "The norm after clipping is returned; it should be the one before.",
-         edit(STEP, STEP + "\n    norm = min(norm, max_norm)"), (SCORES,)),
     edge("clip-nan-only", "A norm of NaN is thought of, and an infinite one is not.",
          edit("if not math.isfinite(norm):", "if math.isnan(norm):"), (SCORES,)),
 ]

@@ -27,10 +27,6 @@ LOGITS = [
 ''', '''    if temperature <= 0:
         return torch.where(logits == logits.max(-1, keepdim=True).values, logits, -math.inf)
 '''), (FILTERS, TEXTS, DRAWS)),
-    slip("temperature-of-log-probabilities",
-         "The temperature divides log probabilities instead of the logits.",
-         edit("result = logits / temperature",
-              "result = F.log_softmax(logits, dim=-1) / temperature"), (FILTERS,)),
     edge("top-k-ties", "Of the logits equal to the k-th largest, only some are kept.",
          edit(TOP_K, "    index = logits.topk(min(k, logits.size(-1)), dim=-1).indices\n"
                      "    result = torch.full_like(logits, "
@@ -47,14 +43,6 @@ LOGITS = [
     misconception("top-p-off-by-one",
           "The token that reaches p is dropped, too: it is part of the sum before it.",
           edit(BEFORE, "before = probabilities.cumsum(dim=-1)"), (FILTERS, TEXTS, DRAWS)),
-    misconception("top-p-first-kept",
-          "The token that reaches p is dropped, unless it is the first.",
-          edit(EXCLUDED, "excluded = (probabilities.cumsum(dim=-1) > p) & (p < 1)\n"
-                         "    excluded[..., 0] = False"), (FILTERS, TEXTS, DRAWS)),
-    slip("top-p-shifted-twice",
-         "Top-p keeps one token too many, the one after that which reaches p.",
-         edit(EXCLUDED, EXCLUDED + "\n    excluded = torch.cat((torch.zeros_like(excluded[..., "
-                                   ":1]), excluded[..., :-1]), dim=-1)"), (FILTERS, TEXTS, DRAWS)),
     slip("top-p-not-scattered",
          "The mask is for the sorted logits, but is applied to the unsorted ones.",
          edit(SCATTER, "pass"), (FILTERS, TEXTS, DRAWS)),
@@ -98,12 +86,6 @@ for token in tokens:
     misconception("penalty-subtracted",
           "The penalty is subtracted from the logits.", edit(PENALIZED, "repeated - penalty"),
           (REPEATS, TEXTS, DRAWS)),
-    misconception("penalty-of-the-size",
-          "The penalty takes the same share off every logit, instead of dividing or multiplying.",
-          edit(PENALIZED, "repeated - repeated.abs() * (penalty - 1)"), (REPEATS, TEXTS, DRAWS)),
-    misconception("penalty-last-token", "Only the last token of the list is penalized.",
-          edit(INDEX, "index = torch.tensor(tokens[-1:], dtype=torch.long)"),
-          (REPEATS, TEXTS, DRAWS)),
     slip("penalty-in-place",
          "repetition_penalty changes the logits in place.", (Fill("repetition_penalty", '''
 result = logits
@@ -129,21 +111,11 @@ if not (result > -math.inf).any():
          edit(BANNED, BANNED.replace("banned = {",
                                      "banned = [").replace("== last\n    }", "== last][:1]")),
          (REPEATS, TEXTS, DRAWS)),
-    slip("ngrams-loop-ends-early", "The loop leaves out the last place where an n-gram can end.",
-         edit(BANNED, BANNED.replace("len(tokens) - n + 1)", "len(tokens) - n)")),
-         (REPEATS, TEXTS, DRAWS)),
     edge("ngrams-all-excluded",
          "All tokens are excluded where the unchanged logits should be returned.",
          edit('''    if not (result > -math.inf).any():
         result = logits.clone()
 ''', ""), (REPEATS, TEXTS, DRAWS)),
-    edge("ngrams-one-left",
-         "Where all tokens would be excluded, one is kept instead of all.",
-         edit('''    if not (result > -math.inf).any():
-        result = logits.clone()
-''', '''    if not (result > -math.inf).any():
-        result[logits.argmax()] = logits.max()
-'''), (REPEATS, TEXTS, DRAWS)),
     misconception("ngrams-any-token", "Every token of the list is excluded, whatever n is.",
           edit(BANNED, "banned = set(tokens)"), (REPEATS, TEXTS, DRAWS)),
     misconception("ngrams-shorter-too",
@@ -189,8 +161,6 @@ GENERATE = [
           generate("penalty ngram top_k top_p temperature"), (TEXTS, DRAWS)),
     misconception("generate-penalty-last", "generate applies the penalty after top-k and top-p.",
           generate("ngram temperature top_k top_p penalty"), (TEXTS, DRAWS)),
-    misconception("generate-ngrams-last", "generate excludes n-grams after top-k and top-p.",
-          generate("penalty temperature top_k top_p ngram"), (TEXTS, DRAWS)),
     slip("generate-whole-text", "generate passes all tokens to the model, more than it can read.",
          generate(read="logits, _ = model(x)"), (TEXTS, DRAWS, SET_UPS)),
     slip("generate-one-less", "generate passes one token less to the model than it can read.",
@@ -211,8 +181,6 @@ GENERATE = [
           generate(draw="token = logits.argmax(dim=-1, keepdim=True)"), (TEXTS, DRAWS, SET_UPS)),
     slip("generate-no-generator", "generate does not pass the generator to torch.multinomial.",
          generate(draw=DRAW.replace(", generator=generator", "")), (TEXTS, DRAWS)),
-    slip("generate-drawn-twice", "generate draws twice, and takes the second token.",
-         generate(draw=DRAW + "\n" + DRAW), (TEXTS, DRAWS)),
     slip("generate-other-draw", "generate draws by another way than torch.multinomial.",
          generate(draw="noise = torch.rand(logits.shape, generator=generator)\n"
                        "token = (F.softmax(logits, dim=-1) / -noise.log()).argmax(dim=-1, "

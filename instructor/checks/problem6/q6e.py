@@ -1,11 +1,13 @@
-"""Question 6e: inputs of attention_scores, clip_gradients, PreNormStack and init_depth_scaled.
+"""Question 6e: inputs of attention_scores, clip_gradients, PreNormStack and init_depth_scaled, and
+of trainings with them.
 
 Rare cases cost only a part of a check's points.
 """
 
 import numpy as np
 
-from checks.problem6.q6e import CLIPPING, INIT, RARE, SCORES, STACK
+from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK, TRAINING
+from checks.problem6.q6e_texts import RARE
 from instructor.checks.drawing import draws
 
 
@@ -69,8 +71,8 @@ def stacks(rng):
         return {
             "x": 2 * rng.standard_normal((B, T, C)).astype("float32"),
             "weights": list(rng.standard_normal((count, C, C)).astype("float32") / 2),
-            "gains": list((1 + 0.4 * rng.standard_normal((count + 1, C))).astype("float32")),
-            "shifts": list((0.4 * rng.standard_normal((count + 1, C))).astype("float32")),
+            "gain": (1 + 0.4 * rng.standard_normal(C)).astype("float32"),
+            "shift": (0.4 * rng.standard_normal(C)).astype("float32"),
         }
 
     return [call(3), call(3), call(1), (call(0), ", which has none" + RARE)]
@@ -92,4 +94,13 @@ def models(rng):
             ", a model with unusual modules" + RARE if unusual else "",
         )
         for n, std, unusual in calls
+    ]
+
+
+@draws(TRAINING, "6e-7-basic")
+def trainings(rng):
+    """Cases i and iii."""
+    return [
+        {"case": case, "follows": rng.permutation(16), "seed": int(rng.integers(2**31))}
+        for case in ("i", "iii")
     ]

@@ -8,9 +8,7 @@ import numpy as np
 
 from autograder import check
 from checks.problem6 import q6e_texts
-from checks.problem6.q6e import RARE
-from checks.problem6.q6e_setups import VOCAB, draw_language
-from checks.problem6.q6e_texts import AGAIN, FILTERS, SPEECH, TEXTS
+from checks.problem6.q6e_texts import AGAIN, FILTERS, RARE, SPEECH, TEXTS
 from instructor.checks.drawing import draws
 
 OUT_OF_RANGE = {
@@ -25,7 +23,7 @@ OUT_OF_RANGE = {
 @check("6e-8-hidden")
 def test_generate(student, calls):
     """As the basic check, with other sizes, and all pairs of options."""
-    q6e_texts.test_texts(student, calls)
+    q6e_texts.test_fixes(student, calls)
 
 
 def call(function: str, logits: np.ndarray, *arguments) -> dict:
@@ -33,7 +31,7 @@ def call(function: str, logits: np.ndarray, *arguments) -> dict:
     return {"function": function, "logits": logits, "arguments": list(arguments)}
 
 
-def rarely(calls: list[dict]) -> list[tuple[dict, str]]:
+def rarely(*calls: dict) -> list[tuple[dict, str]]:
     """Mark calls as rare."""
     return [(inputs, RARE) for inputs in calls]
 
@@ -43,13 +41,6 @@ def draw_logits(rng, *shape: int) -> np.ndarray:
     V = shape[-1]
     ranks = rng.permuted(np.tile(np.arange(V), (*shape[:-1], 1)), axis=-1)
     return ((ranks + 0.3 * rng.random(shape)) * 6 / V - 3).astype(np.float32)
-
-
-def draw_rows(rng, V: int) -> np.ndarray:
-    """Draw rows of logits, (2, 3, V), with few or many likely tokens, at different levels."""
-    ranges = (0.4, 1.6), (-5, 5)
-    steep, high = (rng.permutation(np.linspace(*ends, 6)).reshape(2, 3, 1) for ends in ranges)
-    return (draw_logits(rng, 2, 3, V) * steep + high).astype(np.float32)
 
 
 def draw_p(rng, logits: np.ndarray, least: float = 0.2) -> float:
@@ -66,44 +57,41 @@ def draw_p(rng, logits: np.ndarray, least: float = 0.2) -> float:
 
 @draws(FILTERS, "6e-4-basic")
 def filters(rng):
-    """A row, rows, the handout's examples; rare: ties, limits, arguments out of range."""
+    """The handout's examples, a row, rows with few or many likely tokens at different levels; rare:
+    ties, limits, arguments out of range.
+    """
     V = int(rng.integers(8, 11))
     k, temperature = int(rng.integers(2, V - 2)), round(float(rng.uniform(0.3, 0.8)), 3)
-    row, other, rows = draw_logits(rng, V), draw_logits(rng, V), draw_rows(rng, V)
+    row, other = draw_logits(rng, V), draw_logits(rng, V)
+    ranges = (0.4, 1.6), (-5, 5)
+    steep, high = (rng.permutation(np.linspace(*ends, 6)).reshape(2, 3, 1) for ends in ranges)
+    rows = (draw_logits(rng, 2, 3, V) * steep + high).astype(np.float32)
     example = np.log([0.5, 0.3, 0.15, 0.05]).astype(np.float32)[rng.permutation(4)]
-    shown = f" (of probabilities {np.exp(example.astype(float)).round(2).tolist()})"
     two = np.log([0.05, 0.95]).astype(np.float32)
     cut, equal = draw_logits(rng, V), np.zeros((2, 8), np.float32)
     cut[int(rng.integers(V))] = -np.inf
     # the second to fifth are equal
     ties = rng.permuted(np.tile([3, 1, 1, 1, 1, *range(0, 5 - V, -1)], (4, 1)), axis=-1)
     steep = -rng.permutation(40)  # rounding makes the probabilities of the first ones sum to 1
-    rare = [
-        call("top_k_filter", ties.astype(np.float32), int(rng.integers(2, 5))),
-        call("top_k_filter", row, V + 5),
-        call("top_p_filter", cut, draw_p(rng, cut[np.isfinite(cut)])),
-        call("top_p_filter", equal, float(rng.choice([0.3, 0.45, 0.6, 0.8]))),
-        call("top_p_filter", steep.astype(np.float32), 1.0),
-        *(call("apply_temperature", row, value) for value in OUT_OF_RANGE["temperature"]),
-        *(call("top_k_filter", row, value) for value in OUT_OF_RANGE["top_k"]),
-        *(call("top_p_filter", row, value) for value in OUT_OF_RANGE["top_p"]),
-    ]
     return [
-        call("apply_temperature", row, temperature),
-        call("apply_temperature", other, temperature),
+        (call("top_p_filter", example, 0.9), f" of probabilities {np.exp(example).round(2)}"),
+        (call("top_p_filter", two, 0.9), " of probabilities 0.05 and 0.95"),
+        *(call("apply_temperature", logits, temperature) for logits in (row, other)),
         call("apply_temperature", rows[0].astype(float), round(float(rng.uniform(1.3, 3)), 3)),
-        call("top_k_filter", row, k),
-        call("top_k_filter", other, k),
-        call("top_k_filter", rows.astype(float), k),
-        call("top_k_filter", row, 1),
+        *(call("top_k_filter", logits, k) for logits in (row, other, rows.astype(float))),
         call("top_k_filter", rows[1], V),
-        (call("top_p_filter", example, 0.9), shown),
-        (call("top_p_filter", two, 0.9), " (of probabilities 0.05 and 0.95)"),
-        call("top_p_filter", row, draw_p(rng, row)),
+        *(call("top_p_filter", logits, draw_p(rng, logits, 0.4)) for logits in (row, rows)),
         call("top_p_filter", rows.astype(float), draw_p(rng, rows, 0.5)),
-        call("top_p_filter", rows, draw_p(rng, rows, 0.5)),
-        call("top_p_filter", row, 1e-6),
-        *rarely(rare),
+        *rarely(
+            call("top_k_filter", ties.astype(np.float32), int(rng.integers(2, 5))),
+            call("top_k_filter", row, V + 5),
+            call("top_p_filter", cut, draw_p(rng, cut[np.isfinite(cut)])),
+            call("top_p_filter", equal, float(rng.choice([0.3, 0.45, 0.6, 0.8]))),
+            call("top_p_filter", steep.astype(np.float32), 1.0),
+            *(call("apply_temperature", row, value) for value in OUT_OF_RANGE["temperature"]),
+            *(call("top_k_filter", row, value) for value in OUT_OF_RANGE["top_k"]),
+            *(call("top_p_filter", row, value) for value in OUT_OF_RANGE["top_p"]),
+        ),
     ]
 
 
@@ -119,21 +107,22 @@ def repetition(rng):
     penalized = [
         (np.array([2, -1, 0.5], np.float32), [0, 1], 1.2),
         (logits, rng.permutation(V)[:4].tolist()),
-        (logits, often, penalty),
-        (draw_logits(rng, V), often, penalty),
+        *((each, often, penalty) for each in (logits, draw_logits(rng, V))),
         (logits.astype(float), [*range(V)] * 2, penalty),
         (logits, often, 1.0),
     ]
-    every = [0, 1, 0, 2, 0, 3, 0, 0]  # each of 4 tokens has followed a 0
-    rare = [(logits, text, 1) for text in texts[1][:2]]
+    rare = [(logits, texts[1][0], 1), (logits, [], 1), (logits, [], 2)]
     rare += [(logits, [3, 1, 2], n) for n in (3, 4, 9)]
-    rare += [(logits, [], 1), (logits, [], 2), (few, every, 2), (few, [2, 0, 3, 1, 0], 1)]
+    # each of 4 tokens has followed a 0, or occurred
+    rare += [(few, [0, 1, 0, 2, 0, 3, 0, 0], 2), (few, [2, 0, 3, 1, 0], 1)]
     rare += [(logits, often, n) for n in OUT_OF_RANGE["ngram"]]
-    unusual = [call("repetition_penalty", logits, *given) for given in (([], 2.0), (often, 0.5))]
     return [
         *(call("repetition_penalty", *given) for given in penalized),
         *(call("no_repeat_ngrams", logits, text, n) for n in (2, 3, 4) for text in texts[n]),
-        *rarely(unusual + [call("no_repeat_ngrams", *given) for given in rare]),
+        *rarely(
+            *(call("repetition_penalty", logits, *given) for given in (([], 2.0), (often, 0.5))),
+            *(call("no_repeat_ngrams", *given) for given in rare),
+        ),
     ]
 
 
@@ -151,11 +140,8 @@ def draw_texts(rng, V: int, n: int) -> list[list[int]]:
 
 def draw_tables(rng, vocab: int, block_size: int) -> dict[str, np.ndarray]:
     """Draw a model: the tables of its logits."""
-    sizes = {"tokens": (1.5, vocab), "positions": (0.7, block_size), "first": (0.7, vocab)}
-    return {
-        name: (scale * rng.standard_normal((rows, vocab))).astype(np.float32)
-        for name, (scale, rows) in sizes.items()
-    }
+    sizes = {"tokens": vocab, "positions": block_size, "first": vocab}
+    return {name: rng.standard_normal((n, vocab)).astype(np.float32) for name, n in sizes.items()}
 
 
 @draws(TEXTS, "6e-9-basic", "6e-8-hidden")
@@ -181,43 +167,37 @@ def texts(rng, large):
         "top_k": lambda: V // 2,
         "top_p": lambda: number(0.6, 0.8),
     }
-    chosen = [[*drawn]] * 2
-    if large:
-        chosen += itertools.combinations(drawn, 2)
-    else:
-        chosen += [("penalty", "top_k"), ("temperature", "top_p"), ("top_k", "top_p")]
+    pairs = [("penalty", "top_k"), ("temperature", "top_p"), ("top_k", "top_p")]
+    chosen = [drawn, drawn, *(itertools.combinations(drawn, 2) if large else pairs)]
     rare = [case(2, 3, top_k=V + 3, top_p=1.0), case(2, 3, ngram=1), case(1, 0)]
     rare.append({**case(3 * V, 3, ngram=1), "prompt": [*range(V)] * 3})
-    for name, values in OUT_OF_RANGE.items():
-        rare += [case(2, 1, **{name: value}) for value in values[:2]]
+    rare += [case(2, 1, **{name: values[0]}) for name, values in OUT_OF_RANGE.items()]
     return [
         case(2, 4),
         case(size + 3, 4),
         case(size + 3, 4) | {"seed": None},
-        case(2, 4, temperature=number(0.4, 0.8)),
-        case(2, 4, top_k=2),
-        case(2, 5, top_p=number(0.5, 0.8)),
-        case(size + 1, 6, 3, penalty=number(2, 4)),
-        case(size + 1, 6, 3, ngram=2),
-        case(size + 3, 8, 3, ngram=3),
+        *(case(size + 1, 5, 3, **{name: draw()}) for name, draw in drawn.items()),
+        case(2, 4, ngram=3) | {"prompt": draw_texts(rng, V, 3)[0]},
         case(size + 2, 12, 3, ngram=2, top_k=V // 2),
-        *(case(size + 2, 6, 4, **{name: drawn[name]() for name in names}) for names in chosen),
-        *rarely(rare),
+        *(case(size + 2, 5, 4, **{name: drawn[name]() for name in names}) for names in chosen),
+        *rarely(*rare),
     ]
 
 
 @draws(AGAIN, "6e-9-basic", "6e-8-hidden")
 def again(rng):
-    """Texts of 40 tokens, with random numbers of two seeds."""
-    given = {"prompt": [int(rng.integers(6))], "steps": 40, "temperature": 1.2}
-    return [
-        {"tables": draw_tables(rng, 6, 4), **given, "seeds": rng.integers(1 << 30, size=2).tolist()}
-    ]
+    """Texts of twelve tokens, with random numbers of two seeds."""
+    given = {"prompt": [int(rng.integers(20))], "steps": 12, "temperature": 4.0}
+    seeds = rng.integers(1 << 30, size=2).tolist()
+    return [{"tables": draw_tables(rng, 20, 4), **given, "seeds": seeds}]
 
 
 @draws(SPEECH, "6e-7-basic")
 def language(rng):
-    """A model that knows a language."""
-    logits = np.log(draw_language(rng)).astype(np.float32)
-    start, seed = rng.integers((VOCAB, 1 << 30))
-    return [{"logits": logits, "start": int(start), "steps": 120, "seed": int(seed)}]
+    """A model that knows a language of 24 words. After each word, three are likely."""
+    chances = np.full((24, 24), 0.05 / 24)
+    for chance in (0.6, 0.25, 0.1):
+        chances[np.arange(24), rng.permutation(24)] += chance
+    start, seed = rng.integers((24, 1 << 30))
+    logits = np.log(chances).astype(np.float32)
+    return [{"logits": logits, "start": int(start), "steps": 100, "seed": int(seed)}]

@@ -1,29 +1,10 @@
-"""Question 6e, basic: attention_scores and clip_gradients, PreNormStack and init_depth_scaled."""
+"""Question 6e, basic: attention_scores and clip_gradients, PreNormStack and init_depth_scaled; and
+trainings with these fixes. (q6e_texts.py has the functions on texts, and the checks.)
+"""
 
-from autograder import Failed, Verdict, check, probe
+from autograder import probe
 from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same
-
-RARE = " (a rare case)"
-KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
-
-
-def require_rare_last(student, calls, *asked: Asked) -> None:
-    """Judge the usual calls, and then the rare ones, which cost less: those with the remark RARE.
-
-    Raises:
-        Failed: the first call that is wrong.
-    """
-    usual, rare = ([c for c in calls if (RARE in c.remark) == wanted] for wanted in (False, True))
-    for each in asked:
-        each.require(student, usual)
-    try:
-        for each in asked:
-            each.require(student, rare)
-    except Failed as failed:
-        if failed.verdict in (Verdict.WRONG_ANSWER, Verdict.EXCEPTION):
-            failed.fraction = KEPT
-        raise
 
 
 @probe(uses=(differentiate,))
@@ -86,16 +67,13 @@ def clip(gradients, max_norm, listed):
     }
 
 
-def written_clipping(inputs: dict) -> str:
-    """A call of clip_gradients as a student would write it, and the gradients' shapes."""
-    shapes = ", ".join(str(None if g is None else g.shape) for g in inputs["gradients"])
-    given = "list(model.parameters())" if inputs["listed"] else "model.parameters()"
-    return f"clip_gradients({given}, {inputs['max_norm']:.4g}) for the gradients [{shapes}]"
-
-
 CLIPPING = Asked(
     clip,
-    written_clipping,
+    lambda inputs: (
+        f"clip_gradients({'list(model.parameters())' if inputs['listed'] else 'model.parameters()'}"
+        f", {inputs['max_norm']:.4g}) for the gradients "
+        f"{[None if g is None else g.shape for g in inputs['gradients']]}"
+    ),
     {
         "norm": Close("The norm from {call}", TOLERANCE),
         "float": Same("The norm from {call} should be a Python float: use .item()."),
@@ -111,11 +89,10 @@ CLIPPING = Asked(
 
 
 @probe(uses=(differentiate,))
-def stack(x, weights, gains, shifts):
-    """Run PreNormStack on x with sublayers tanh(x @ weight): its output, the gradients of x and of
-    the weights, which sublayers are not among its parameters, its other parameters; then, with
-    these gains and shifts in the order in which norms are used, its output, and how often each is
-    used.
+def stack(x, weights, gain, shift):
+    """Run PreNormStack on x with sublayers tanh(x @ weight): its output, which sublayers are not
+    among its parameters, and its other parameters. Then, with this gain and shift in all norms: its
+    output, the gradients of x and of the weights, and what they don't reach.
     """
     from collections import Counter
 
@@ -144,27 +121,24 @@ def stack(x, weights, gains, shifts):
     leaf = torch.from_numpy(x).requires_grad_()
     given = leaf.clone()
     output = stack(given)
-    changed = not torch.equal(given, leaf)
-    gradients = differentiate([] if changed else [output], {"x": leaf, **mine})
-    used = []
-
-    def train(norm, inputs):
-        for name, values in (("weight", gains), ("bias", shifts)):
-            parameter = getattr(norm, name, None)
-            if len(used) < len(values) and getattr(parameter, "shape", ()) == values[0].shape:
-                parameter.data.copy_(torch.from_numpy(values[len(used)]))
-        used.append(norm)
-
     for norm in norms:
-        norm.register_forward_pre_hook(train)
+        for parameter in norm.parameters(recurse=False):
+            parameter.data = parameter.data * torch.from_numpy(gain) + torch.from_numpy(shift)
+    trained = stack(leaf.clone())
+    found = differentiate([trained], {"x": leaf, **mine})
+    found["unreached"] += [
+        f"{name} of a norm"
+        for norm in norms
+        for name, parameter in norm.named_parameters(recurse=False)
+        if parameter.grad is None
+    ]
     return {
         "output": output,
-        "changed": changed,
+        "changed": not torch.equal(given, leaf),
         "lost": [name for name, weight in mine.items() if id(weight) not in known],
         "norms": "; ".join(f"{count} with {text}" for text, count in counts) or "none",
-        "trained": stack(leaf.detach().clone()),
-        "used": [used.count(norm) for norm in norms],
-        **gradients,
+        "trained": trained,
+        **found,
     }
 
 
@@ -182,9 +156,8 @@ STACK = Asked(
             "{call} should have a LayerNorm for each sublayer and one at the end: {right}. Its "
             "modules, besides the sublayers, are {got}."
         ),
-        "used": Same("{call} should use each LayerNorm exactly once."),
-        "trained": Close("{call}, with trained LayerNorms", TOLERANCE),
         "unreached": UNREACHED,
+        "trained": Close("{call}, with trained LayerNorms", TOLERANCE),
         "gradients": Close("Through {call}, gradients", {"float32": 1e-4}),
     },
 )
@@ -202,18 +175,12 @@ def initialize(n_layer, std, unusual, seed):
 
     from submission.problem6.fixes import init_depth_scaled
 
-    nn, C = torch.nn, 96
+    nn, C = torch.nn, 80
 
-    def block(unusual):
-        """A layer; the last nn.Linear of an unusual mlp is not one of its children."""
-        key = "key_proj" if unusual else "key"
-        attn = {name: nn.Linear(C, C) for name in ("query", "value", "proj", key)}
-        mlp = nn.Sequential(nn.Linear(C, 2 * C), nn.GELU(), nn.Linear(2 * C, C), nn.Dropout(0.1))
-        if unusual:
-            gate = {"up": nn.Linear(C, 2 * C), "gate": nn.Linear(C, 2 * C, bias=False)}
-            mlp = nn.ModuleDict(gate | {"down": nn.Sequential(nn.SiLU(), nn.Linear(2 * C, C))})
-        norms = {"ln1": nn.LayerNorm(C), "ln2": nn.LayerNorm(C)}
-        return nn.ModuleDict(norms | {"attn": nn.ModuleDict(attn), "mlp": mlp})
+    def block():
+        attn = {name: nn.Linear(C, C) for name in ("query", "key", "value", "proj")}
+        mlp = nn.Sequential(nn.Linear(C, C), nn.GELU(), nn.Linear(C, C), nn.Dropout(0.1))
+        return nn.ModuleDict({"ln": nn.LayerNorm(C), "attn": nn.ModuleDict(attn), "mlp": mlp})
 
     def distribution(weight):
         usual, deviation = 0.02 if std is None else std, weight.std()
@@ -226,9 +193,12 @@ def initialize(n_layer, std, unusual, seed):
         )
 
     torch.manual_seed(seed)
-    parts = {"tok_emb": nn.Embedding(30, C), "blocks": nn.ModuleList(map(block, (False, unusual)))}
-    parts["proj" if unusual else "conv"] = nn.Conv1d(C, C, 1)
-    model = nn.ModuleDict(parts | {"ln_f": nn.LayerNorm(C), "head": nn.Linear(C, C, not unusual)})
+    parts = {"emb": nn.Embedding(30, C), "blocks": nn.ModuleList([block(), block()])}
+    parts |= {"conv": nn.Conv1d(C, C, 1), "head": nn.Linear(C, C)}
+    if unusual:
+        parts |= {"proj": nn.Conv1d(C, C, 1), "key_proj": nn.Linear(C, C, bias=False)}
+        parts["mlp"] = nn.Sequential(nn.Linear(C, C), nn.Sequential(nn.SiLU(), nn.Linear(C, C)))
+    model = nn.ModuleDict(parts)
     model.register_parameter("pos_emb", nn.Parameter(torch.ones(1, 8, C)))
     for parameter in model.parameters():
         parameter.data += 0.5
@@ -247,8 +217,8 @@ def initialize(n_layer, std, unusual, seed):
     }
 
 
-# Of at least 9,216 weights, the deviation has an error of 0.7%, the mean of a hundredth deviation,
-# and the kurtosis of 0.05: it takes 9 times as much to be rounded to other numbers.
+# Of 6,400 weights, the deviation has an error of 0.9%, the mean of a hundredth deviation, and the
+# kurtosis of 0.06: it takes 8 times as much to be rounded to other numbers.
 INIT = Asked(
     initialize,
     lambda inputs: (
@@ -264,7 +234,61 @@ INIT = Asked(
 )
 
 
-@check("6e-3-basic", "6e-6-basic")
-def test_fixes(student, calls):
-    """Results, what is changed, gradients; then the rare cases."""
-    require_rare_last(student, calls, SCORES, CLIPPING, STACK, INIT)
+@probe
+def train(case, follows, seed):
+    """Train a small model with the fixes of a case to name the number that follows each one of some
+    numbers: those that it then names.
+    """
+    from collections import OrderedDict
+
+    import torch
+    from torch import nn
+
+    from submission.problem6 import fixes
+
+    torch.manual_seed(seed)
+    C = 64 if case == "i" else 16
+    x, right = torch.randn(1, len(follows), C), torch.from_numpy(follows)
+    if case == "i":
+        model = nn.ModuleList(nn.Linear(C, C, bias=False) for _ in range(4))
+        for part in model:
+            nn.init.normal_(part.weight, std=C**-0.5)
+        optimizer = torch.optim.SGD(model.parameters(), lr=3.0, momentum=0.9)
+    else:
+        mlps = (nn.Sequential(nn.Linear(C, C), nn.ReLU(), nn.Linear(C, C)) for _ in range(24))
+        model = fixes.PreNormStack([nn.Sequential(OrderedDict(mlp=mlp)) for mlp in mlps], C)
+        fixes.init_depth_scaled(model, 12)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01, fused=True)
+
+    def logits():
+        if case == "iii":
+            return model(x)[0]
+        query, key, value, last = model
+        weights = fixes.attention_scores(query(x), key(x)).softmax(dim=-1)
+        return last(x + weights @ value(x))[0]
+
+    for _ in range(25):
+        model.zero_grad()
+        nn.functional.cross_entropy(2 * logits(), right).backward()
+        if case == "i":
+            fixes.clip_gradients(model.parameters(), 0.05)
+        optimizer.step()
+    return {"named": " ".join(map(str, logits().argmax(dim=-1).tolist()))}
+
+
+CASES = {
+    "i": "Case i, the exploding loss, with attention_scores and clip_gradients",
+    "iii": "Case iii, the slow training, with PreNormStack and init_depth_scaled",
+}
+# The right number is ahead of all others by 6.0 +- 0.7 in case i and by 2.1 +- 0.2 in case iii: it
+# takes 8 standard deviations to be overtaken.
+TRAINING = Asked(
+    train,
+    lambda inputs: CASES[inputs["case"]],
+    {
+        "named": Same(
+            "{call}: after training, the numbers that the model names should be {right}; they are "
+            "{got}. Do the other checks of these functions pass?"
+        )
+    },
+)

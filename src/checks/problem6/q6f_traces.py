@@ -147,7 +147,6 @@ def draw_trace(rng: np.random.Generator, change: Callable, gaps: bool = False) -
         thin_out(trace, 2)
         if "loss" in needed:
             trace.columns["loss"][(at - 1) % 6 :: 6] = MISSING  # also just before a rise
-        trace.name += " Not all records have that, and none has anything else."
     for name, (since, row) in holds.items():
         column = trace.columns[NEEDS[name]].reshape(len(trace), -1)
         there = np.flatnonzero((column != MISSING).all(axis=1))
@@ -159,8 +158,8 @@ def rise(trace, rng, at, jump, growth):
     """Let the loss rise, a hundredfold at most; it may not have got far, so without a reference."""
     loss, trace.reference_loss = trace.columns["loss"], None
     rises = np.minimum(jump * growth ** np.arange(len(trace) - at), 100)
-    rises *= np.exp(0.02 * rng.standard_normal(len(rises)))
-    loss[at:] = np.median(loss[at - 5 : at]) * rises
+    noise = np.exp(0.02 * rng.standard_normal(len(rises)))
+    loss[at:] = np.median(loss[at - 5 : at]) * rises * noise
 
 
 def explode(trace, rng, at):
@@ -178,14 +177,8 @@ def climb(trace, rng, at):
 
 
 def break_off(trace, rng, at):
-    """The loss becomes NaN, which is enough. Every comparison with NaN is False."""
+    """The loss becomes NaN. Every comparison with NaN is False."""
     trace.columns["loss"][at:] = np.nan
-    return {"exploding_loss": (at, 1)}
-
-
-def overflow(trace, rng, at):
-    """The loss is infinite in one record, which is enough."""
-    trace.columns["loss"][at] = np.inf
     return {"exploding_loss": (at, 1)}
 
 
@@ -222,17 +215,16 @@ def relapse(trace, rng, at):
 
 def die(trace, rng, at, layer=0):
     """One head of the first layer attends evenly; all others are healthy."""
-    entropy = trace.columns["attention_entropy"]
-    dead = rng.uniform(0.993, 1, size=len(trace) - at)
-    entropy[at:, layer, rng.integers(entropy.shape[2])] = dead
+    entropy = trace.columns["attention_entropy"][at:, layer]
+    entropy[:, rng.integers(entropy.shape[1])] = rng.uniform(0.993, 1, size=len(entropy))
     return {"dead_attention": (at, 20)}
 
 
 def saturate(trace, rng, at):
     """One head of one layer attends to single positions; all others are healthy."""
-    entropy = trace.columns["attention_entropy"]
-    head = rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])
-    entropy[at:, *head] = rng.uniform(0, 0.007, size=len(trace) - at)
+    entropy = trace.columns["attention_entropy"][at:]
+    head = rng.integers(entropy.shape[1:])
+    entropy[:, *head] = rng.uniform(0, 0.007, size=len(entropy))
     return {"saturated_attention": (at, 20)}
 
 
@@ -249,8 +241,7 @@ def start_badly(trace, rng, at):
     return dict.fromkeys(begun, (trace.first_after(1 / 10), 1))
 
 
-FAULTS = explode, climb, break_off, overflow, repeat, stall, relapse
-FAULTS += die, saturate, vanish, start_badly
+FAULTS = explode, climb, break_off, repeat, stall, relapse, die, saturate, vanish, start_badly
 
 
 def stall_unjudged(trace, rng, at):
@@ -280,26 +271,22 @@ def come_near(trace, rng, at):
     two heads at 0.97 and 0.03, the first layer's gradient at 0.005 of the last one's, and samples
     at 0.43. Two other heads take turns at 0.004 and 0.995, for 10 records each.
     """
-    columns, n, trace.reference_loss = trace.columns, len(trace), None  # it may not have got far
-    loss = columns["loss"]
+    columns, trace.reference_loss = trace.columns, None  # it may not have got far
+    loss, rate = columns["loss"], columns["repetition_rate"]
     lowest = np.median(np.lib.stride_tricks.sliding_window_view(loss[:at], 5), axis=1).min()
     loss[at : at + 25] = lowest * rng.uniform(1.36, 1.4) * (1 + 0.005 * rng.standard_normal(25))
+    rate[rate != MISSING] = rng.uniform(0.42, 0.445, size=(rate != MISSING).sum())
 
-    norms = columns["grad_norm"][45:]  # after warm-up
+    norms, entropy = columns["grad_norm"][45:], columns["attention_entropy"][45:]  # after warm-up
     norms[:, 0] = norms[:, -1] * rng.uniform(0.004, 0.006, size=len(norms))
     norms[:, 1] = norms[:, -1] * rng.uniform(8, 12, size=len(norms))  # the last is not the largest
-
-    entropy = columns["attention_entropy"]
     near, turning = rng.permutation(entropy.shape[1])[:2]
     one, other = rng.permutation(entropy.shape[2])[:2]
-    entropy[45:, near, one] = rng.uniform(0.025, 0.035, size=n - 45)
-    entropy[45:, near, other] = rng.uniform(0.965, 0.975, size=n - 45)
-    turn = np.arange(n - 60) // 10 % 2
-    entropy[60:, turning, one] = np.where(turn, 0.995, 0.004)
-    entropy[60:, turning, other] = np.where(turn, 0.004, 0.995)
-
-    rate = columns["repetition_rate"]
-    rate[rate != MISSING] = rng.uniform(0.42, 0.445, size=(rate != MISSING).sum())
+    entropy[:, near, one] = rng.uniform(0.025, 0.035, size=len(entropy))
+    entropy[:, near, other] = rng.uniform(0.965, 0.975, size=len(entropy))
+    turn = np.arange(len(entropy)) // 10 % 2
+    entropy[:, turning, one] = np.where(turn, 0.995, 0.004)
+    entropy[:, turning, other] = np.where(turn, 0.004, 0.995)
 
 
 NEAR = stall_unjudged, measure_rarely, barely_converge, come_near
