@@ -281,9 +281,10 @@ def require_shift(examples: Examples) -> None:
         raise WrongAnswer(f"x and y have {x.shape[1]} and {y.shape[1]} tokens; y is x shifted.")
     if (wrong := x[:, 1:] != y[:, :-1]).any():
         row, i = np.argwhere(wrong)[0].tolist()
+        found = "y equals x: " if (x == y).all() else ""
         raise WrongAnswer(
             "y should be x shifted by one, y[i] = x[i + 1], so that each position predicts the "
-            f"next character. Here y[{i}] is token {y[row, i]}, and x[{i + 1}] is token "
+            f"next character. Here {found}y[{i}] is token {y[row, i]}, and x[{i + 1}] is token "
             f"{x[row, i + 1]}, with x = {examples.text(row)!r}"
         )
     # y's last token: PAD after text that has ended, else any token
