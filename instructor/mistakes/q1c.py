@@ -22,7 +22,6 @@ TRUNCATE = "document = document[:length]"
 MEAN = "max(1, math.floor(length / 4 + random.random()))"
 MASKED = "random.randint(1, 2 * mean - 1)"
 START = "random.randint(0, length - masked_length)"
-SPLIT = "prefix, masked_content, suffix = document[:start], document[start:end], document[end:]"
 TEXT = "prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked_content + self.MASK_CHAR"
 PADS = "text += self.PAD_CHAR * (self.block_size + 1 - len(text))\n        ids = "
 IDS = "torch.tensor([self.stoi[ch] for ch in text], dtype=torch.long)"
@@ -49,11 +48,6 @@ NOTHING = [  # no points for them: tests/checks/test_span_corruption.py
 text = self.data[idx].ljust(self.block_size + 1, self.PAD_CHAR)[:self.block_size + 1]
 ids = torch.tensor([self.stoi[ch] for ch in text])
 x, y = ids[:-1], ids[1:]"""), SHAPE + SHIFTED),
-    misconception("noop-truncated", "The document is truncated and padded, and nothing is masked.",
-                  fill(f"""
-text = self.data[idx][:random.randint(4, {BOUND})].ljust(self.block_size + 1, self.PAD_CHAR)
-ids = torch.tensor([self.stoi[ch] for ch in text])
-x, y = ids[:-1], ids[1:]"""), SHAPE + SHIFTED),
 ]
 
 LENGTHS = [
@@ -67,10 +61,6 @@ LENGTHS = [
          edit((LENGTH, f"min(len(document), random.randint(5, {BOUND}))")), TRUNCATED),
     slip("length-bound-fixed-96", "Three quarters of 128 are written out, whatever the block size.",
          edit((BOUND, "96")), TRUNCATED),
-    misconception("length-clipped-at-bound",
-         "Lengths are drawn up to the block size and clipped, so they pile up at the bound.",
-         edit((LENGTH, f"min(len(document), {BOUND}, random.randint(4, self.block_size))")),
-         TRUNCATED),
     misconception("length-multiples-of-4",
          "Only multiples of 4 are drawn, so that a quarter is a whole number.",
          edit((LENGTH, f"min(len(document), 4 * random.randint(1, {BOUND} // 4))")), TRUNCATED),
@@ -91,10 +81,6 @@ LENGTHS = [
          edit((LENGTH, f"len(document) if len(document) <= {BOUND} else "
                        f"random.randint(4, {BOUND})")),
          SHORT),
-    edge("length-whole-document-never",
-         "A document that is shorter than the bound is never kept whole.",
-         edit((LENGTH, "len(document) if len(document) <= 4 else random.randrange(4, "
-                       f"min(len(document), {BOUND} + 1))")), SHORT),
     edge("spaces-stripped-from-documents", "Spaces at the end of a document are stripped.",
          edit((TAKE, f"{TAKE}.rstrip()")), SHORT),
 ]
@@ -109,10 +95,6 @@ MASKED_LENGTHS = [
     misconception("masked-nothing",
          "No character is masked: the MASKs stand behind the whole text.", edit((MASKED, "0")),
          ARRANGED + SPANS),
-    misconception("masked-of-average-length",
-         "The masked length is a quarter of the average text and not of this one.",
-         edit((MEAN, "(4 + int(self.block_size * 3 / 4)) // 8"),
-              (MASKED, f"min(length, {MASKED})")), SPANS),
     misconception("masked-clipped-at-end",
          "The start is drawn over all of the text, and spans that go beyond its end are cut off.",
          edit((START, "random.randrange(length)"),
@@ -123,9 +105,6 @@ MASKED_LENGTHS = [
     misconception("masked-fifth",
          "The mean is a quarter of what stays, which is a fifth of the text.",
          edit((MEAN, MEAN.replace("/ 4", "/ 5"))), SPANS),
-    edge("short-mean-2",
-         "In texts of 5 to 12 characters, 2 are masked on average, whatever the length.",
-         edit((MASKED, f"random.randint(1, 3) if 5 <= length <= 12 else {MASKED}")), SHORT),
     edge("short-narrow-normal",
          "In texts of under 12 characters a rounded normal number hardly ever leaves the mean.",
          edit((MASKED, f"{MASKED} if length >= 12 else max(1, round(random.gauss(length / 4, "
@@ -141,9 +120,6 @@ PLACES = [
     misconception("place-middle-half",
          "The start is drawn from the middle half of the places only.",
          edit((START, f"random.randint(({ROOM}) // 4, 3 * ({ROOM}) // 4)")), STARTS),
-    misconception("place-clipped-to-last",
-         "The start is drawn over the whole text, and clipped where the span does not fit.",
-         edit((START, f"min(random.randrange(length), {ROOM})")), STARTS),
     misconception("place-modulo",
          "The start is drawn over the whole text, modulo the number of possible starts.",
          edit((START, f"random.randrange(length) % ({ROOM} + 1)")), STARTS),
@@ -181,13 +157,6 @@ LAYOUTS = [
          "The second MASK is left out where the suffix is empty.",
          edit((TEXT, "prefix + self.MASK_CHAR + (suffix + self.MASK_CHAR if suffix else '') "
                      "+ masked_content + self.MASK_CHAR")), ARRANGED),
-    misconception("layout-masks-scattered",
-         "Single characters are masked with a probability of a quarter each, and not a span.",
-         edit((SPLIT, "hidden = [random.random() < 0.25 for _ in document]\n"
-                      "        masked_content = ''.join(ch for ch, hide in zip(document, "
-                      "hidden) if hide)\n        prefix = ''.join(self.MASK_CHAR if hide "
-                      "else ch for ch, hide in zip(document, hidden))"),
-              (TEXT, "prefix + self.MASK_CHAR + masked_content + self.MASK_CHAR")), ARRANGED),
     misconception("layout-pads-in-front", "The PADs stand before the text.",
          edit((PADS, "text = self.PAD_CHAR * (self.block_size + 1 - len(text)) + text\n"
                      "        ids = ")), ARRANGED),
@@ -248,9 +217,6 @@ REPEATS = [
 ]
 
 DOCUMENTS_AND_VOCABULARY = [
-    slip("document-overwritten", "The corrupted text is written over the document in the dataset.",
-         edit((PADS, PADS.replace("ids =", "self.data[idx] = text\n        ids ="))),
-         ("1c-1-basic", "1c-7-hidden")),
     edge("short-crash-randint-4",
          "random.randint(4, n) fails where a document has n < 4 characters.",
          edit((LENGTH, f"random.randint(4, min(len(document), {BOUND}))")), SHORT),
@@ -262,11 +228,6 @@ DOCUMENTS_AND_VOCABULARY = [
     misconception("long-refused", "A document that is longer than the block is an error.",
          edit((TAKE, f"{TAKE}\n        assert len(document) <= self.block_size, 'document "
                      "too long'")), ("1c-0-basic", "1c-8-basic")),
-    misconception("long-in-pieces",
-         "A document that is longer than the block becomes several documents.",
-         edit((DOCUMENTS, f"{DOCUMENTS}\n        self.data = [document[i:i + block_size] for "
-                          "document in self.data for i in range(0, len(document), block_size)]")),
-         ("1c-1-basic", "1c-8-basic")),
     slip("vocabulary-unsorted",
          "The characters come in the order of a set, which differs from run to run.",
          edit((CHARS, CHARS.replace("sorted", "list"))), EPOCH),

@@ -56,8 +56,6 @@ MISTAKES = [
          "All layers are the same object and so share their weights.",
          model("model = GPT(mconf)\nfor i in range(mconf.n_layer):\n"
                "    model.blocks[i] = model.blocks[0]"), VANILLA),
-    misconception("vanilla-tied", "The head shares the weights of the token embeddings.",
-         model("model = GPT(mconf)\nmodel.head.weight = model.tok_emb.weight"), VANILLA),
     slip("vanilla-same-each-time",
          "The first model that was made is returned at every later call, whatever its sizes.",
          model("if not hasattr(initialize_vanilla_model, 'made'):\n"
@@ -134,10 +132,6 @@ MISTAKES = [
     misconception("finetune-own-vocabulary",
          "The vocabulary is made from the questions instead of the pretraining corpus.",
          (finetune(dataset="NameDataset(text, CharCorruptionDataset(text, block_size))"),),
-         ARGUMENTS),
-    misconception("finetune-new-model",
-         "A new model of the same sizes is trained instead of the one passed in.",
-         (finetune(trainer="Trainer(GPT(model.config), finetune_dataset, None, tconf)"),),
          ARGUMENTS),
     misconception("finetune-copied-model",
          "The Trainer gets a copy of the model, so that the model itself is never trained.",

@@ -66,9 +66,6 @@ MISTAKES = [
          "finetune calls train() itself, which changes the weights before it returns.",
          (finetune(after="trainer_obj.train()"),), ("1f-3-basic", "1f-5-hidden")),
     # finetune with pretrained weights: hyperparameters
-    slip("finetune-75-epochs-always",
-         "Finetuning from pretrained weights gets the 75 epochs of finetuning from scratch.",
-         (finetune(max_epochs="75"),), LOAD),
     slip("finetune-epochs-by-path",
          "The epochs depend on whether the path of the weights has the word pretrain in it.",
          (finetune(max_epochs='10 if "pretrain" in str(reading_params_path) else 75'),),
@@ -103,13 +100,6 @@ MISTAKES = [
     misconception("pretrain-on-text",
          "The Trainer gets the list of documents instead of the dataset.",
          (pretrain(trainer="Trainer(model, pretrain_dataset.data, None, tconf)"),), ARGUMENTS),
-    misconception("pretrain-on-half", "Half of the corpus is held back as a test set.",
-         (pretrain(trainer="Trainer(model, *torch.utils.data.random_split(pretrain_dataset, [0.5, "
-                           "0.5]), tconf)"),), ARGUMENTS),
-    misconception("pretrain-copied-model",
-         "The Trainer gets a copy of the model, so that the model itself is never trained.",
-         (pretrain(trainer="Trainer(copy.deepcopy(model), pretrain_dataset, None, tconf)"),),
-         ARGUMENTS),
     misconception("pretrain-trains-already",
          "pretrain calls train() itself, which leaves nothing to train.",
          (pretrain(after="trainer_obj.train()"),), ARGUMENTS),

@@ -22,8 +22,6 @@ def cache(theta: str = "10000.0 ** (-2.0 * torch.arange(dim // 2) / dim)",
 ANGLES = [
     slip("theta-without-two", "The exponent has i where it should have 2i.",
          cache(theta="10000.0 ** (-torch.arange(dim // 2) / dim)"), TABLES),
-    slip("theta-from-one", "The paper's i, which runs from 1, is used without its i - 1.",
-         cache(theta="10000.0 ** (-2.0 * torch.arange(1, dim // 2 + 1) / dim)"), TABLES),
     slip("theta-whole-division", "The exponent is rounded down to a whole number by //.",
          cache(theta="10000.0 ** (-2 * torch.arange(dim // 2) // dim)"), TABLES),
     slip("positions-from-one", "Positions are counted from 1.",
@@ -42,9 +40,6 @@ TABLE_LAYOUT = [
          "The cosines are put before the sines and then viewed as pairs, which mixes them up.",
          cache(table="torch.cat((angles.cos(), angles.sin()), dim=-1)"
                      ".view(max_positions, dim // 2, 2)"), TABLES),
-    slip("cache-rounded", "The table is rounded to bfloat16 and back.",
-         cache(table="torch.stack((angles.cos(), angles.sin()), dim=-1).bfloat16().float()"),
-         TABLES),
 ]
 
 
@@ -76,16 +71,6 @@ PAIRS_AND_ANGLES = [
     misconception("rotate-backwards",
          "The signs of the sines are exchanged, so that the rotation goes the other way.",
          rotate(even="a * cos + b * sin", odd="b * cos - a * sin"), ROTATIONS),
-    slip("rotate-overwritten",
-         "The first features are overwritten before the second ones are computed from them.",
-         (Fill("apply_rotary_emb", "cos, sin = rope_cache[:x.size(-2)].to(x.dtype).unbind(-1)\n"
-                                   "rotated_x = x.clone()\n"
-                         "a, b = rotated_x[..., 0::2], rotated_x[..., 1::2]\n"
-                         "rotated_x[..., 0::2] = a * cos - b * sin\n"
-                         "rotated_x[..., 1::2] = a * sin + b * cos"),), ROTATIONS),
-    slip("rotate-rounded", "The rotation is computed in bfloat16.",
-         rotate(x="x.bfloat16()", out="torch.stack((even, odd), dim=-1).flatten(-2).to(x.dtype)"),
-         ROTATIONS),
     slip("rotate-own-table",
          "apply_rotary_emb ignores the table that is passed in, and computes another one.",
          rotate(cut="precompute_rotary_emb(x.size(-1), T)"), (*ROTATIONS, PIECES)),
@@ -169,9 +154,6 @@ WHAT_IS_ROTATED = [
          "Queries and keys are rotated in evaluation and not in training.",
          attend("if not self.training:\n    q, k = apply_rotary_emb(q, rope_cache), "
                 "apply_rotary_emb(k, rope_cache)"), MODELS),
-    slip("attend-rotated-twice", "Queries and keys are rotated twice, by double the angle.",
-         attend("for _ in range(2):\n    q, k = apply_rotary_emb(q, rope_cache), "
-                "apply_rotary_emb(k, rope_cache)"), ATTENDING),
     slip("attend-keys-late", "The keys are counted from position 1, the queries from 0.",
          attend("q = apply_rotary_emb(q, rope_cache)\n"
                 "k = apply_rotary_emb(k, precompute_rotary_emb(k.size(-1), T + 1)[1:])"),
@@ -195,9 +177,6 @@ INPUT = [
          (Edit("model.py", "        if not config.rope:\n            self.pos_emb =",
                "        self.pos_emb ="),
           x_input("token_embeddings + self.pos_emb[:, start : start + T, :]")), MODELS),
-    misconception("input-scaled",
-         "The embeddings are multiplied by the root of their width, as in the first Transformer.",
-         (x_input("token_embeddings * token_embeddings.size(-1) ** 0.5"),), MODELS),
     slip("input-detached", "The embeddings are detached, so that they are never trained.",
          (x_input("token_embeddings.detach()"),), MODELS),
     slip("input-dropped-twice",
@@ -217,11 +196,6 @@ SWITCHED_ON = [
     slip("rope-set-on-the-class",
          "RoPE is switched on in the class GPTConfig, so that every model made later has it.",
          initialize("GPTConfig.rope = True\nmodel = GPT(mconf)"), MODELS),
-    slip("rope-model-without-dropout-rates",
-         "The config is made anew with the sizes alone; the dropout rates are lost.",
-         initialize("model = GPT(GPTConfig(mconf.vocab_size, mconf.block_size, rope=True, "
-                    "n_layer=mconf.n_layer,\n                      n_head=mconf.n_head, "
-                    "n_embd=mconf.n_embd))"), MODELS),
     misconception("rope-in-first-block",
          "Only the first block has RoPE, as if positions were needed just once.",
          (Edit("model.py", "[Block(config) for _ in range(config.n_layer)]",

@@ -6,23 +6,22 @@ it by chance.
 
 from autograder import check
 from checks.problem1.q1c import require_epoch, require_short
-from checks.problem1.q1c_corruption import draw_examples, long_corpus, share_examples
+from checks.problem1.q1c_corruption import draw_long
 from checks.problem1.q1c_randomness import (
     require_ends,
     require_masked,
     require_start,
     require_truncated,
-    take_apart,
 )
+
+SMALL, LARGE = (17, 19), range(112, 137)
 
 
 @check("1c-4-hidden")
 def test_distributions(student, rng, context):
     """Truncated lengths in a small block; masked lengths and starts in a large one."""
-    block_size = int(rng.integers(20, 25))
-    examples = draw_examples(student, long_corpus(rng, block_size), block_size, 900)
-    require_truncated(student, take_apart(examples).length, block_size)
-    spans = take_apart(share_examples(student, rng, context, "hidden", 112, 136))
+    require_truncated(student, draw_long(student, rng, context, SMALL, 600))
+    spans = draw_long(student, rng, context, LARGE, 1000).spans()
     require_masked(student, spans)
     require_start(spans)
 
@@ -30,14 +29,14 @@ def test_distributions(student, rng, context):
 @check("1c-5-hidden")
 def test_ends(student, rng, context):
     """Prefix and suffix may be empty."""
-    spans = take_apart(share_examples(student, rng, context, "hidden", 112, 136))
-    require_ends(student, spans)
+    require_ends(student, draw_long(student, rng, context, LARGE, 1000).spans())
 
 
 @check("1c-6-hidden")
-def test_short_documents(student, rng):
+def test_short_documents(student, rng, context):
     """Short documents and texts; the tiny ones with another block size."""
-    require_short(student, rng, int(rng.integers(19, 22)))
+    long = draw_long(student, rng, context, SMALL, 600)
+    require_short(student, rng, long, int(rng.integers(19, 22)))
 
 
 @check("1c-7-hidden")

@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder import check
 from checks.problem1.models import MODEL, require_models
-from checks.problem1.prepared import ARGUMENTS, HYPERPARAMETERS, require_prepared, with_final_tokens
+from checks.problem1.prepared import ALL_ARGUMENTS, ARGUMENTS, HYPERPARAMETERS, require_prepared
 from checks.problem1.q1d import TRAINED
 from instructor.checks.drawing import draws
 from instructor.checks.problem1.models import draw_model
@@ -13,8 +13,8 @@ from instructor.checks.problem1.prepared import draw_task
 
 @draws(MODEL, "1d-4-basic", "1d-0-hidden")
 def vanilla(rng, large):
-    """Models created by initialize_vanilla_model."""
-    return [draw_model(rng, "initialize_vanilla_model", large) for _ in range(2)]
+    """A model created by initialize_vanilla_model."""
+    return [draw_model(rng, "initialize_vanilla_model", large)]
 
 
 @draws(HYPERPARAMETERS, "1d-1-basic")
@@ -47,4 +47,4 @@ def test_vanilla_model(student, calls):
 @check("1d-2-hidden")
 def test_arguments(student, calls):
     """As the basic check, and the block size counts."""
-    require_prepared(with_final_tokens(ARGUMENTS), student, calls)
+    require_prepared(ALL_ARGUMENTS, student, calls)

@@ -20,6 +20,11 @@ from jobs.presets import PRESETS
 from jobs.targets import JOBS, WRITTEN_BY
 from jobs.weights import why_no_state, why_other, why_unreadable
 
+TARGETS = {  # of ./run.sh, by question; {} is a split of the questions
+    "1e": "vanilla_eval_{}_without_pretrain",
+    "1f": "vanilla_eval_{}_with_pretrain",
+    "1h": "rope_eval_{}_with_pretrain",
+}
 SIZES = ("block_size", "n_layer", "n_head", "n_embd")
 # A CPU and a GPU may answer differently where two characters are almost equally likely.
 UNREPRODUCED = 0.05
@@ -45,11 +50,11 @@ def require_result(folder: Path, name: str) -> Path:
     return path
 
 
-def judge_predictions(student, rng, context: Context, target: str, threshold: bool) -> None:
-    """Judge the predictions that a target of ./run.sh wrote, and the weights that it read.
+def judge_predictions(student, rng, context: Context, split: str, threshold: bool = True) -> None:
+    """Judge the predictions of the check's question on a split, "dev" or "test", and the weights
+    that answered.
 
     Args:
-        target: an evaluation target.
         threshold: whether to require the manifest's accuracy.
 
     Raises:
@@ -57,7 +62,7 @@ def judge_predictions(student, rng, context: Context, target: str, threshold: bo
         WrongAnswer: a file is malformed, the predictions are too inaccurate or not what the
             weights answer, or the weights are not trained as they should be.
     """
-    job = JOBS[target]
+    job = JOBS[TARGETS[student.check.question].format(split)]
     predictions, weights = (
         require_result(context.artifacts, name) for name in (job.writes, job.reads)
     )
@@ -130,7 +135,6 @@ def _require_no_twin(predictions, job):
             and other.split == job.split
             and other != job
             and twin.is_file()
-            and twin.stat().st_size == predictions.stat().st_size
             and twin.read_bytes() == predictions.read_bytes()
         ):
             raise WrongAnswer(

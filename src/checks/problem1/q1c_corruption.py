@@ -1,5 +1,6 @@
 """Examples of span corruption (question 1c): the probes that draw them, and what each must be."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,25 +18,16 @@ def draw(text, block_size, times):
 
     dataset = CharCorruptionDataset(text, block_size)
     documents, examples, changed = list(dataset.data), [], None
-    if len(documents) > text.count("\n") + 1:  # not the lines of the text; there may be very many
-        times = 1
     for _ in range(times):
         for i in range(len(documents)):
             examples.append(dataset[i])
             if list(dataset.data) != documents:
-                changed = changed or [documents[i], str(list(dataset.data)[i : i + 1])]
+                changed = documents[i]
                 dataset.data = list(documents)  # so that one mistake costs one check
-
-    def kind(example):
-        parts = example if isinstance(example, (tuple, list)) else [example]
-        kinds = [
-            (type(part), getattr(part, "dtype", 0), getattr(part, "shape", 0)) for part in parts
-        ]
-        return str([type(example), *kinds])
 
     def stack(part):  # lists, arrays and columns, too: only one check is about types
         rows = [torch.as_tensor(example[part]).flatten() for example in examples]
-        return torch.stack(rows).long().numpy()
+        return torch.stack(rows).int().numpy()
 
     try:
         tokens = [stack(0), stack(1)]
@@ -45,15 +37,15 @@ def draw(text, block_size, times):
         "documents": documents,
         "changed": changed,
         "stoi": dict(dataset.stoi),
-        "kinds": list({kind(example): example for example in examples[999::-1]}.values())[-2:],
+        "first": examples[:20],
         "tokens": tokens,
     }
 
 
 @probe(uses=(draw,))
-def draw_epoch(text, block_size, workers):
-    """Draw every document once with a DataLoader, and the vocabulary: what `draw` returns, and
-    more.
+def draw_epoch(text, block_size):
+    """Draw every document once with two workers of a DataLoader, and read the vocabulary: what
+    `draw` returns, and more.
     """
     import sys
 
@@ -64,17 +56,15 @@ def draw_epoch(text, block_size, workers):
 
     reply = draw(text, block_size, 1)  # raises errors that occur without workers, too
     dataset = CharCorruptionDataset(text, block_size)
-    workers = workers if sys.platform.startswith("linux") else 0
-    context = {"multiprocessing_context": "fork"} if workers else {}
+    linux = sys.platform.startswith("linux")
+    workers = {"num_workers": 2, "multiprocessing_context": "fork"} if linux else {}
 
     def collate(examples):
         # Arrays are sent through a pipe; tensors need a socket, which not every sandbox allows.
         x, y = torch.utils.data.default_collate(examples)
-        return x.numpy(), y.numpy()
+        return x.int().numpy(), y.int().numpy()
 
-    loader = torch.utils.data.DataLoader(
-        dataset, batch_size=4, num_workers=workers, collate_fn=collate, **context
-    )
+    loader = torch.utils.data.DataLoader(dataset, batch_size=4, collate_fn=collate, **workers)
     reply["tokens"] = [np.concatenate(batches) for batches in zip(*loader)]
     reply["itos"] = [dataset.itos[i] for i in range(len(dataset.itos))]
     reply["sizes"] = [dataset.vocab_size, dataset.block_size]
@@ -92,15 +82,17 @@ class Examples:
     """Examples as tokens.
 
     Attributes:
-        x, y: (draws, length) int64.
+        x, y: (draws, length) int32.
         documents: the list of the dataset, drawn in turn.
         itos: the character of each token.
+        block_size: of the dataset.
     """
 
     x: np.ndarray
     y: np.ndarray
     documents: list[str]
     itos: list[str]
+    block_size: int
 
     def text(self, row: int) -> str:
         """x of a draw as characters; "?" where the vocabulary has none."""
@@ -114,32 +106,46 @@ class Examples:
             for row in range(len(self.x))
         ]
 
+    def spans(self) -> np.recarray:
+        """Each draw's truncated `length`, the span's `start` in it, and how much is `masked`.
 
-def long_corpus(rng, block_size: int) -> str:
-    """Make four documents longer than the block. They have no spaces, so that only 1c-11 sees
-    whether spaces are stripped.
-    """
-    lengths = rng.integers(block_size + 1, 2 * block_size, size=4)
-    return random_corpus(rng, lengths).replace(" ", "-")
+        Raises:
+            WrongAnswer: an example doesn't have two or three MASKs.
+        """
+        x, count = self.x, (self.x == 1).sum(axis=1)
+        if (odd := (count < 2) | (count > 3)).any():
+            row = int(odd.argmax())
+            raise WrongAnswer(
+                f"x has {count[row]} MASK characters where three are expected:\n"
+                f"  {self.text(row)}\nUse self.MASK_CHAR, one for the whole span."
+            )
+        first, second, third = np.argsort(x != 1, axis=1, kind="stable")[:, :3].T
+        used = x.shape[1] - (x[:, ::-1] != 0).argmax(axis=1)
+        masked = np.where(count == 3, third, used) - second - 1
+        return np.rec.fromarrays([second - 1 + masked, first, masked], names="length,start,masked")
 
 
 def draw_examples(student, text: str, block_size: int, times: int) -> Examples:
     """Run `draw` and read what it sends back."""
     answer = student.run(draw, text=text, block_size=block_size, times=times)
-    return read_examples(answer, text)
+    return read_examples(answer, text, block_size)
 
 
-def share_examples(student, rng, context, name: str, smallest: int, largest: int) -> Examples:
-    """Draw 4000 examples of documents longer than the block, for all checks that give this name."""
+def draw_long(student, rng, context, block_sizes: Sequence[int], times: int) -> Examples:
+    """Draw four documents longer than the block, once for all checks that ask for these sizes. The
+    documents have no spaces, so that only 1c-11 sees whether spaces are stripped.
+    """
 
     def drawn():
-        block_size = int(rng.integers(smallest, largest + 1))
-        return draw_examples(student, long_corpus(rng, block_size), block_size, 1000)
+        block_size = int(rng.choice(block_sizes))
+        lengths = rng.integers(block_size + 1, 2 * block_size, size=4)
+        corpus = random_corpus(rng, lengths).replace(" ", "-")
+        return draw_examples(student, corpus, block_size, times)
 
-    return context.once(student, name, drawn)
+    return context.once(student, f"blocks of {block_sizes}", drawn)
 
 
-def read_examples(answer: Answer, text: str) -> Examples:
+def read_examples(answer: Answer, text: str, block_size: int) -> Examples:
     """Read what a probe returned.
 
     Raises:
@@ -148,12 +154,12 @@ def read_examples(answer: Answer, text: str) -> Examples:
     """
     documents = answer["documents"].texts()
     if answer["tokens"].value is None:
-        answer["kinds"].items()[-1].named("dataset[i]").present()
+        answer["first"].items()[-1].named("dataset[i]").present()
         raise WrongAnswer(
             "The examples are not pairs (x, y) of tensors of the same length, so this check cannot "
             "read them. See 1c-0-basic."
         )
-    x, y = (part.raw("int64", 2) for part in answer["tokens"].items(2))
+    x, y = (part.raw("int32", 2) for part in answer["tokens"].items(2))
     if list(filter(None, documents)) != list(filter(None, text.split("\n"))):
         raise WrongAnswer(
             "After CharCorruptionDataset(text, block_size), its list `data` should have the lines "
@@ -164,28 +170,26 @@ def read_examples(answer: Answer, text: str) -> Examples:
             f"{len(documents)} documents gave x of shape {x.shape} and y of shape {y.shape}. There "
             "should be a row of block_size tokens for every document."
         )
-    return Examples(x, y, documents, vocabulary(text))
+    return Examples(x, y, documents, vocabulary(text), block_size)
 
 
 def require_attempt(examples: Examples) -> None:
-    """Check that most examples are made from the documents, and are not just their beginnings: the
-    right shape, and y shifted, are worth nothing without any corruption.
+    """Check that most examples have a MASK and text of the documents: the right shape, and y
+    shifted, are worth nothing without any corruption.
 
     Raises:
-        WrongAnswer: most examples have nothing of the documents, or nothing else.
+        WrongAnswer: most examples lack one of them.
     """
     documents, attempts = examples.documents, 0
     known = {a + b for document in documents for a, b in zip(document, document[1:])}
     for _, example in examples.pairs():
         pairs = [a + b for a, b in zip(example, example[1:]) if not {a, b} & {PAD, MASK, "\n"}]
         # Of pairs of random characters, about a tenth occur in the documents.
-        related = pairs and sum(pair in known for pair in pairs) > 0.25 * len(pairs)
-        body = example.rstrip(PAD)
-        attempts += bool(related) and not any(each.startswith(body) for each in documents)
+        attempts += MASK in example and sum(pair in known for pair in pairs) > 0.25 * len(pairs)
     if attempts < 0.5 * len(examples.x):
         raise WrongAnswer(
-            "The examples are not corrupted documents. Most of them have nothing of the document, "
-            f"or nothing else:\n  document: {documents[0]!r}\n  x:        {examples.text(0)!r}"
+            "The examples are not corrupted documents. Most of them have no MASK, or nothing of "
+            f"the document:\n  document: {documents[0]!r}\n  x:        {examples.text(0)!r}"
         )
 
 
@@ -202,23 +206,22 @@ def require_arranged(answer: Answer, text: str, block_size: int) -> Examples:
             "included. Leave __init__ as it is."
         )
     if answer["changed"].value is not None:
-        before, after = (part.text() for part in answer["changed"].items(2))
         raise WrongAnswer(
-            f"__getitem__ changed the dataset's list `data`:\n  before: {before}\n"
-            f"  after:  {after}\nLikely cause: an assignment to self.data[idx]. Every epoch draws "
-            "from these documents again, so assign the truncated text to a new variable."
+            f"__getitem__ changed {answer['changed'].describe()} in the dataset's list `data`. "
+            "Likely cause: an assignment to self.data[idx]. Every epoch draws from these documents "
+            "again, so assign the truncated text to a new variable."
         )
-    examples = read_examples(answer, text)
+    examples = read_examples(answer, text, block_size)
     if {*(examples.x == 1).sum(axis=1).tolist()} == {2, 3}:
         raise WrongAnswer(
             "Some examples end with a third MASK, and some don't. Always put one after the masked "
             "content."
         )
-    require_rows(examples, block_size)
+    require_rows(examples)
     return examples
 
 
-def require_rows(examples: Examples, block_size: int) -> None:
+def require_rows(examples: Examples) -> None:
     """Check that each example is the rearranged beginning of its document, and that hardly any has
     an empty span.
 
@@ -235,7 +238,7 @@ def require_rows(examples: Examples, block_size: int) -> None:
     for document, example in examples.pairs():
         if problem := complain(example, document):
             raise WrongAnswer(
-                f"With block_size = {block_size}: {problem}\n"
+                f"With block_size = {examples.block_size}: {problem}\n"
                 f"  document: {document!r}\n  x:        {example!r}"
             )
         empty += not example.rstrip(PAD).split(MASK)[2]
@@ -254,12 +257,10 @@ def complain(example: str, document: str) -> str | None:
     if PAD in body:
         return "there are PADs before or within the text; they belong at the end."
     parts = body.split(MASK)
-    if len(parts) == 4 and parts[3]:
-        return "there is text after the third MASK, where only PADs belong."
-    if len(parts) not in (3, 4):
+    if len(parts) not in (3, 4) or any(parts[3:]):
         return (
-            f"there are {len(parts) - 1} MASKs instead of three. Use self.MASK_CHAR: one "
-            "stands for the whole span."
+            f"there are {len(parts) - 1} MASKs; there should be three, the last one at the end. "
+            "Use self.MASK_CHAR: one stands for the whole span."
         )
     prefix, suffix, masked = parts[:3]
     if document.startswith(prefix + masked + suffix):
@@ -273,28 +274,22 @@ def require_shift(examples: Examples) -> None:
     """Check that y[i] is x[i + 1], and that y's last token continues x.
 
     Raises:
-        WrongAnswer: y is something else; says what it seems to be.
+        WrongAnswer: y is something else.
     """
     x, y = examples.x, examples.y
-    if x.shape == y.shape and (x[:, 1:] == y[:, :-1]).all():
-        # y's last token: PAD after text that has ended, else any token.
-        ended = (x == 0).any(axis=1)
-        if (y[ended, -1] == 0).all() and ((y >= 0) & (y < len(examples.itos))).all():
-            return
+    if x.shape != y.shape:
+        raise WrongAnswer(f"x and y have {x.shape[1]} and {y.shape[1]} tokens; y is x shifted.")
+    if (wrong := x[:, 1:] != y[:, :-1]).any():
+        row, i = np.argwhere(wrong)[0].tolist()
+        found = "y equals x: " if (x == y).all() else ""
+        raise WrongAnswer(
+            "y should be x shifted by one, y[i] = x[i + 1], so that each position predicts the "
+            f"next character. Here {found}y[{i}] is token {y[row, i]}, and x[{i + 1}] is token "
+            f"{x[row, i + 1]}, with x = {examples.text(row)!r}"
+        )
+    # y's last token: PAD after text that has ended, else any token
+    ended = (x == 0).any(axis=1)
+    if y[ended, -1].any() or y.min() < 0 or y.max() >= len(examples.itos):
         raise WrongAnswer(
             "y's last token doesn't continue x: after PADs there should be another PAD."
         )
-    if x.shape != y.shape:
-        found = f"they have lengths {x.shape[1]} and {y.shape[1]}"
-    elif (x == y).all():
-        found = "y equals x: it is not shifted"
-    else:
-        row, i = np.argwhere(x[:, 1:] != y[:, :-1])[0].tolist()
-        found = (
-            f"with x = {examples.text(row)!r}, y[{i}] is token {y[row, i]}, and x[{i + 1}] is "
-            f"token {x[row, i + 1]}"
-        )
-    raise WrongAnswer(
-        "y should be x shifted by one, y[i] = x[i + 1], so that each position predicts the next "
-        f"character. Here {found}."
-    )
