@@ -133,10 +133,10 @@ NUMBERS = [
         "chosen = positions[sorted_positions(global_positions, T)]\n"
         "    chosen = sparse_attention.__dict__.setdefault(f'of {T}', chosen)")), BOTH),
     slip("sparse-no-globals-when-long",
-         "In a text of more than 20,000 positions, global keys are left out.", edit(
+         "In a text of more than 15,000 positions, global keys are left out.", edit(
        ("        if pattern.causal:\n            allowed &=",
-        "        if T > 20_000:\n            allowed[:, near.size(1):] = False\n"
-        "        if pattern.causal:\n            allowed &=")), BOTH),
+        "        if T > 15_000:\n            allowed[:, near.size(1):] = False\n"
+        "        if pattern.causal:\n            allowed &=")), (SPARSE, *WORK_BOTH)),
     misconception("sparse-no-mask", "There is no mask: all positions attend to all.",
           (Fill("sparse_attention", "output = F.scaled_dot_product_attention(q, k, v)"),), BOTH),
     edge("sparse-iterator-used-up",
@@ -182,7 +182,7 @@ TOO_MUCH = [
     misconception("sparse-dense", "Dense attention with a mask.",
           (Fill("sparse_attention",
                 MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
-          (*BOTH, WORK)),
+          (SPARSE, *WORK_BOTH)),
     misconception("sparse-loop", "A loop over the positions.", (Fill("sparse_attention", '''
 T, chosen = q.size(2), list(global_positions)
 output = []
@@ -190,14 +190,14 @@ for i in range(T):
     columns = torch.tensor(attended_positions(i, T, pattern, chosen))
     output.append(F.scaled_dot_product_attention(\
 q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
-output = torch.cat(output, dim=2)'''),), BOTH),
+output = torch.cat(output, dim=2)'''),), (SPARSE, *WORK_BOTH)),
     slip("sparse-mask-of-all",
          "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
        ("    for b, rows in enumerate(blocks):\n",
         "    local = is_local(positions[:, None] - positions, pattern)\n"
         "    for b, rows in enumerate(blocks):\n"),
        ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")),
-         (*BOTH, WORK)),
+         (SPARSE, *WORK_BOTH)),
     slip("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.",
          edit(
        ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
@@ -234,7 +234,7 @@ if chosen and not pattern.causal:
          + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")),
           WORK_BOTH),
     *(misconception(f"sparse-dense-{name}", f"Dense attention {where}.",
-          (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (*BOTH, *WORK_BOTH))
+          (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (SPARSE, *WORK_BOTH))
       for name, where, how in (
         ("process", "in a process of its own", PROCESS),
         ("operation", "in one operation of torch, whose inside no dispatch mode sees", OPERATION),

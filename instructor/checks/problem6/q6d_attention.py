@@ -2,24 +2,17 @@
 
 from autograder import check
 from checks.problem6 import q6d_attention
-from checks.problem6.q6d import LARGE
 from checks.problem6.q6d_attention import ATTENTION, LONG
 from instructor.checks.drawing import draws
-from instructor.checks.problem6.q6d import counted, draw_spec, edge_specs, spec
+from instructor.checks.problem6.q6d import draw_spec, edge_specs, spec
 
 LARGE_SCORES = ", with scores of several thousand"
 
 
-@check("6d-11-hidden")
-def test_gradients(student, context, calls):
-    """As the basic check, with other sizes."""
+@check("6d-11-hidden", "6d-12-hidden")
+def test_attention(student, context, calls):
+    """As the basic checks, with other sizes and texts."""
     q6d_attention.test_attention(student, context, calls)
-
-
-@check("6d-12-hidden")
-def test_work(student, context, calls):
-    """As the basic check, with other texts."""
-    q6d_attention.test_work(student, context, calls)
 
 
 def inputs(rng, drawn, B, n_head, head_dim, dtype="float32", function="sparse_attention", **more):
@@ -99,27 +92,16 @@ def long_text(rng):
     return [inputs(rng, draw_long(rng, 20_000, bool(rng.integers(2))), 1, 1, 4)]
 
 
-@draws(LARGE, "6d-16-basic", "6d-12-hidden")
-def many_connections(rng):
-    """A short text, in which dense attention is refused, too; and the handout's window."""
-    short, n = rng.integers(3900, 4090), int(rng.choice((6144, 8192)))
-    near, far = rng.integers(220, 300), rng.integers(310, 500, 2)
-    return [
-        counted(spec(short, near, far, True, rng.choice(short, 20, replace=False))),
-        counted(spec(n, 512, _strides(rng), False, rng.choice(n, 150, replace=False))),
-    ]
-
-
 @draws(LONG, "6d-16-basic", "6d-12-hidden")
 def long_texts(rng):
-    """The handout's window with 8 heads, all of whose weights need more memory than there is; and
-    two long texts.
+    """A short text, in which dense attention is refused, too; the handout's window with four
+    heads, all of whose weights need more memory than there is; and two long texts.
     """
-    many = spec(6000, 512, _strides(rng), False, rng.choice(6000, 150, replace=False))
-    first = bool(rng.integers(2))
+    short, first = int(rng.integers(3900, 4090)), bool(rng.integers(2))
+    near, far = rng.integers(220, 300), rng.integers(310, 500, 2)
+    strides = rng.integers(0, 100, 4) + (900, 1900, 2900, 3900)
+    few = spec(short, near, far, True, rng.choice(short, 20, replace=False))
+    many = spec(8192, 512, strides, False, rng.choice(8192, 150, replace=False))
     longest = draw_long(rng, 20_000, first), draw_long(rng, 30_000, not first)
-    return [inputs(rng, many, 1, 8, 8), *(inputs(rng, each, 1, 1, 4) for each in longest)]
-
-
-def _strides(rng):
-    return rng.integers(0, 100, 4) + (900, 1900, 2900, 3900)
+    sizes = (few, 1, 1, 4), (many, 1, 4, 8), *((each, 1, 1, 4) for each in longest)
+    return [inputs(rng, *each) for each in sizes]

@@ -7,8 +7,10 @@ makes no difference, so a thread, another process or NumPy hides nothing. Inside
 are counted for the limit of three times; a submission could hide some, but then they take time.
 """
 
-from autograder import Failed, Verdict, WrongAnswer, check, probe
-from checks.problem6.q6d import LARGE, given, shown
+from dataclasses import dataclass
+
+from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
+from checks.problem6.q6d import given, shown
 from checks.problem6.shared import CHANGED, UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same
 
@@ -31,16 +33,15 @@ def summed(x, seed, stretch):
     if x is None:
         return None
     says = f"sums of {stretch} positions each, with random signs"
+    what = f"{type(x).__name__} of shape {tuple(getattr(x, 'shape', ()))}"
+    what = f"{x.dtype} {what} on {x.device}" if isinstance(x, torch.Tensor) else what
     if not isinstance(x, torch.Tensor) or x.dim() != 4:
-        return {"type": f"{type(x).__name__} {tuple(getattr(x, 'shape', ()))}", says: None}
+        return {"type": what, says: None}
     entries = x.detach().cpu().double().numpy()
     entries = entries * (2 * np.random.RandomState(seed).randint(0, 2, x.shape) - 1)
     sums = np.add.reduceat(entries.sum(axis=(0, 1, 3)), np.arange(0, x.size(2), stretch))
     sums /= np.sqrt(stretch * x.size(0) * x.size(1) * x.size(3))
-    return {
-        "type": f"{x.dtype} tensor of shape {tuple(x.shape)} on {x.device}",
-        says: sums.astype("float32" if x.dtype == torch.float32 else "float64"),
-    }
+    return {"type": what, says: sums.astype("float32" if x.dtype == torch.float32 else "float64")}
 
 
 @probe(uses=(given,))
@@ -97,11 +98,16 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
 
 @probe(uses=(attend,))
 def attend_long(**inputs):
-    """Run attention on a long text; in shorter ones "loop" says that it was stopped after two
-    operations of torch for each position, not counting views. (In long ones, counting would take
-    longer than they do.)
+    """Run attention on a long text. In texts of up to 10,000 positions, "loop" says that it was
+    stopped after two operations of torch for each position, not counting views; along a pattern,
+    "work" has the FLOPs of products and fused attention for each number of a head. (In longer ones,
+    counting would take longer than they do.)
     """
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+    from submission.problem6.efficient_attention import count_connections
 
     class TooMany(BaseException):
         """Not caught by `except Exception`."""
@@ -115,14 +121,41 @@ def attend_long(**inputs):
                 raise TooMany
             return operation(*args, **(kwargs or {}))
 
-    n = inputs["shape"][2]
+    def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
+        return sdpa_flop_count(q, k, v)
+
+    # For matrices that may be sparse: flop_counter treats them as dense.
+    def product(a, b, *args, out_val=None, **kwargs):
+        numbers = a.numel() if a.layout == torch.strided else a.values().numel()
+        return 2 * numbers * b.shape[-1]
+
+    def added(_, *args, **kwargs):
+        return product(*args, **kwargs)
+
+    B, n_head, n, head_dim = inputs["shape"]
     if n > 10_000:
-        return {"loop": False, **attend(**inputs)}
+        return {"loop": False, "work": None, **attend(**inputs)}
+    product._get_raw = added._get_raw = True
+    aten = torch.ops.aten
+    known = {
+        aten._scaled_dot_product_flash_attention_for_cpu: fused,
+        aten.mm: product,
+        aten.addmm: added,
+        aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
+    }
     try:
-        with Counter():
-            return {"loop": False, **attend(**inputs)}
+        with Counter(), FlopCounterMode(display=False, custom_mapping=known) as flops:
+            reply = attend(**inputs)
     except TooMany:
         return {"loop": True}
+    work = None
+    if inputs["function"] == "sparse_attention":
+        work = {
+            "products": flops.get_total_flops() / (4 * head_dim * B * n_head),
+            "connections": count_connections(n, *given(**inputs["arguments"])),
+            "pairs": n**2,
+        }
+    return {"loop": False, "work": work, **reply}
 
 
 def attention_as_written(inputs: dict) -> str:
@@ -137,6 +170,24 @@ def attention_as_written(inputs: dict) -> str:
         words = shown(**arguments)
     x = "x" if function == "SparseSelfAttention" else "q, k, v"
     return f"{function}({x}, {words}), with q {tuple(inputs['shape'])} {inputs['dtype']}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """FLOPs of at most FLOPS times those of the connections, or of half of all pairs."""
+
+    def require(self, call: str, got, right) -> None:
+        """Raise WrongAnswer if there are more; see `Asked`."""
+        if right is None:  # not counted
+            return
+        products, count = Answer(got, call)["products"].number(), right["connections"]
+        allowed = max(FLOPS * count, right["pairs"] / 2)
+        if products > allowed:
+            raise WrongAnswer(
+                f"{call}, takes the FLOPs of {products:,.0f} connections in each head, where there "
+                f"are {count:,} and {allowed / count:.1f} times as many are allowed. Does a block "
+                "multiply keys that it hides?"
+            )
 
 
 # the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
@@ -161,6 +212,7 @@ LONG = Asked(
             "over positions? Process many rows at once."
         ),
         "output": OUTPUT,
+        "work": Work(),
     },
     causes=False,  # dense attention takes too long
 )
@@ -187,12 +239,12 @@ def seconds_of_a_pair():
 
 
 def require_little_work(student, context, calls) -> None:
-    """Check the output of long texts, that of shorter ones no loop makes it, and the processor
-    seconds: less than dense attention would take over each document, or over all if they are many
-    and short. The memory has the check's limit.
+    """Check the output of long texts, the FLOPs of the shorter ones, and the processor seconds of
+    the others: less than dense attention would take over each document, or over all if they are
+    many and short. The memory has the check's limit.
 
     Raises:
-        Failed: a result is wrong, or takes too many seconds or too much memory.
+        Failed: a result is wrong, or takes too much work or memory.
     """
     for call in [call for call in calls if call.probe == LONG.probe.name]:
         what, n, before = LONG.written(call), call.inputs["shape"][2], student.cpu_seconds
@@ -221,68 +273,8 @@ def require_little_work(student, context, calls) -> None:
             )
 
 
-@probe(uses=(given,))
-def count_flops(n, head_dim, pattern, chosen, kind):
-    """Run sparse_attention on one sequence and one head, without gradients: the FLOPs of its
-    products and fused attention.
-    """
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
-
-    from submission.problem6.efficient_attention import sparse_attention
-
-    def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
-        return sdpa_flop_count(q, k, v)
-
-    # For matrices that may be sparse: flop_counter treats them as dense.
-    def product(a, b, *args, out_val=None, **kwargs):
-        numbers = a.numel() if a.layout == torch.strided else a.values().numel()
-        return 2 * numbers * b.shape[-1]
-
-    def added(_, *args, **kwargs):
-        return product(*args, **kwargs)
-
-    product._get_raw = added._get_raw = True
-    aten = torch.ops.aten
-    known = {
-        aten._scaled_dot_product_flash_attention_for_cpu: fused,
-        aten.mm: product,
-        aten.addmm: added,
-        aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
-    }
-    q, k, v = torch.randn(3, 1, 1, n, head_dim)
-    with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=known) as flops:
-        sparse_attention(q, k, v, *given(pattern, chosen, kind))
-    return flops.get_total_flops()
-
-
-@check("6d-8-basic", "6d-15-basic", "6d-19-basic")
+@check("6d-8-basic", "6d-15-basic", "6d-16-basic", "6d-19-basic")
 def test_attention(student, context, calls):
-    """Outputs, gradients and refusals of short texts, and a long text."""
+    """Outputs, gradients and refusals of short texts, and the work of long ones."""
     ATTENTION.require(student, calls)
-    require_little_work(student, context, calls)
-
-
-@check("6d-16-basic")
-def test_work(student, context, calls):
-    """FLOPs: FLOPS times those of the connections, causally half of dense attention's; and long
-    texts.
-    """
-    for call in [call for call in calls if call.probe == LARGE.probe.name]:
-        (n,), pattern, count = (
-            call.inputs["arguments"],
-            call.inputs["pattern"],
-            call.right["output"],
-        )
-        head_dim, times = (4, n**2 / 2 / count) if pattern["causal"] else (16, FLOPS)
-        rules = {name: call.inputs[name] for name in ("pattern", "chosen", "kind")}
-        flops = student.run(count_flops, n=n, head_dim=head_dim, **rules).number()
-        taken = flops / (4 * head_dim * count)
-        student.note(f"FLOPs, as a multiple of the connections' ({n})", taken)
-        if taken > times:
-            raise WrongAnswer(
-                f"sparse_attention takes {flops:,.0f} FLOPs of matrix products: {taken:.1f} times "
-                f"those of its {count:,} connections, where {times:.1f} times are allowed "
-                f"({n} positions, {shown(**rules)}). Does a block multiply keys that it hides?"
-            )
     require_little_work(student, context, calls)
