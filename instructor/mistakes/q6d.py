@@ -92,7 +92,6 @@ PATTERN = [
 
 DISTANCES = ("    distances = {\n        *range(min(pattern.window, n - 1) + 1),\n"
              "        *(stride for stride in pattern.strides if stride < n),\n    }\n")
-BOTH = " - sum(g + d in members for g in chosen)"
 
 COUNTS = [
     slip("count-no-ends", "The window is taken for full near the ends, too.",
@@ -102,9 +101,6 @@ COUNTS = [
          edit("2 * n * len(chosen) - len(chosen) ** 2", "2 * n * len(chosen)"), (COUNT,)),
     slip("count-overlap", "Global pairs that are also in the window are counted twice.",
          edit("count += (n - d - either)", "count += (n - d)"), (COUNT,)),
-    slip("count-overlap-strides",
-         "Local pairs of two global positions that lie at a stride are subtracted twice.",
-         edit(BOTH, " - sum(g + d in members for g in chosen) * (d <= pattern.window)"), (COUNT,)),
     slip("count-strides-beyond", "Strides longer than the text take connections away.",
          edit(DISTANCES, DISTANCES.replace(" if stride < n", "")), (COUNT,)),
     edge("count-repeated-globals", "A global position that is named twice counts twice.",

@@ -54,20 +54,15 @@ def outputs(rng):
 
 @draws(ATTENTION, "6d-15-basic", "6d-11-hidden")
 def gradients(rng, large):
-    """Over several blocks, in both directions and causal, in both dtypes; and extremes, of which
-    the basic check has some.
-    """
-    kinds = [("float32", (140, 180), (5, 12)), ("float64", (40, 50), (5, 12))]
-    if large:
-        kinds = [("float32", (290, 400), (10, 30)), ("float64", (150, 200), (10, 30))]
-    calls = []
-    for causal in (False, True):
-        for dtype, n, window in kinds:
-            drawn = draw_spec(rng, causal, rng.integers(*n), rng.integers(*window))
-            calls.append(inputs(rng, drawn, 2, 3, 5, dtype, gradients=True))
-    edges = edge_specs(rng, short=not large)
-    some = edges if large else [edges[i] for i in rng.permutation(len(edges))[:4]]
-    return calls + [inputs(rng, edge, 1, 2, 3, "float64", gradients=True) for edge in some]
+    """Over several blocks, in both directions and causal, in both dtypes; and extremes."""
+    sizes = {"float32": 290 if large else 140, "float64": 150 if large else 40}
+    drawn = [
+        (draw_spec(rng, causal, rng.integers(n, n + 50), rng.integers(5, 30)), dtype)
+        for causal in (False, True)
+        for dtype, n in sizes.items()
+    ]
+    drawn += [(each, "float64") for each in edge_specs(rng)]
+    return [inputs(rng, each, 2, 3, 5, dtype, gradients=True) for each, dtype in drawn]
 
 
 @draws(ATTENTION, "6d-19-basic")

@@ -102,9 +102,10 @@ def long_modules(rng):
 
 
 @draws(LAYER, "6d-20-basic")
-def accepted(rng):
-    """Positions from an iterator; float64; texts longer than the dense module's, without rotation;
-    a table that is shorter than the dense module's.
+def limits(rng):
+    """Accepted: positions from an iterator; float64; texts longer than the dense module's, without
+    rotation; a table that is shorter than the dense module's. Refused: heads that do not divide the
+    width; positions out of range; a choice for two sequences; texts longer than a table.
     """
     T = int(rng.integers(16, 20))
     causal, both = two(rng, T)
@@ -114,17 +115,6 @@ def accepted(rng):
         call(rng, (2, 2), causal, dtype="float64", **dense(T)),
         *(call(rng, (2, 2), causal, **dense(7, longest=longest)) for longest in (None, 9)),
         call(rng, (2, 4), both, **dense(64, True, T + 1)),
-    ]
-
-
-@draws(LAYER, "6d-20-basic")
-def refused(rng):
-    """Heads that do not divide the width; positions out of range; a choice for two sequences; texts
-    that are longer than a table, which may be shorter than the dense module's.
-    """
-    T = int(rng.integers(16, 20))
-    _, both = two(rng, T)
-    return [
         call(rng, (2, 2), both, n_embd=5),
         *(call(rng, (2, 2), {**both, "chosen": chosen}) for chosen in ([2, T], [-1])),
         call(rng, (2, 2), {**both, "chosen": None}, 2),
@@ -148,23 +138,19 @@ def rotated(rng):
     ]
 
 
-def cut(rng, T: int) -> list[int]:
-    """Draw the numbers of positions of calls, T together."""
-    cuts = []
-    while sum(cuts) < T:
-        cuts.append(int(min(rng.choice([1, 2, 3, 8, 25]), T - sum(cuts))))
-    return cuts
-
-
-def stream(rng, layer: dict, B: int, cuts: list[int], max_global: int | None, **more) -> dict:
+def stream(rng, layer: dict, cuts: int | list[int], max_global: int | None = 3, **more) -> dict:
     """Draw a stream, with more positions declared global than may become so if max_global is small.
 
     Args:
+        cuts: the numbers of positions of calls; or of all together, to be drawn.
         more: replaces any of its settings.
     """
+    if isinstance(cuts, int):
+        ends = np.cumsum(rng.choice([1, 2, 3, 8, 25], cuts))
+        cuts = np.diff([0, *ends[ends < cuts], cuts]).tolist()
     declared = np.flatnonzero(rng.random(sum(cuts)) < 0.2).tolist()
-    sizes = {"layer": layer, "B": B, "cuts": cuts, "declared": declared, "max_global": max_global}
-    return {**sizes, "in_turns": False, "once": False, "bad": None, **more}
+    given = {"layer": layer, "cuts": cuts, "declared": declared, "max_global": max_global}
+    return {**given, "B": 1, "in_turns": False, "once": False, "bad": None, **more}
 
 
 @draws(STREAM, "6d-10-basic")
@@ -174,17 +160,16 @@ def streams(rng):
     """
     T = int(rng.integers(26, 31))
     plain = layer(rng, (3, 2), pattern(4, (11,)))
-    narrow = layer(rng, (2, 1), pattern(12, (37,)))
     stretched = layer(rng, (2, 4), pattern(3, (8,)), **dense(13, True, T + 4))
     return [
-        stream(rng, plain, 2, cut(rng, T), 4),
-        stream(rng, plain, 1, [1] * T, 4),
-        stream(rng, layer(rng, (3, 2), pattern(3, (7, 19))), 1, cut(rng, T), 4),
-        stream(rng, layer(rng, (3, 2), pattern(6)), 1, [T], 4),
-        stream(rng, layer(rng, (2, 3), pattern(2, (9, 4))), 1, cut(rng, T), 4),
-        stream(rng, narrow, 1, [1, 131, 6], 5),
-        stream(rng, stretched, 1, cut(rng, T), 3),
-        stream(rng, layer(rng, (3, 2), pattern(3, (8,))), 1, cut(rng, T), 3, in_turns=True),
+        stream(rng, plain, T, 4, B=2),
+        stream(rng, plain, [1] * T, 4),
+        stream(rng, layer(rng, (3, 2), pattern(3, (7, 19))), T, 4),
+        stream(rng, layer(rng, (3, 2), pattern(6)), [T], 4),
+        stream(rng, layer(rng, (2, 3), pattern(2, (9, 4))), T, 4),
+        stream(rng, layer(rng, (2, 1), pattern(12, (37,))), [1, 131, 6], 5),
+        stream(rng, stretched, T),
+        stream(rng, layer(rng, (3, 2), pattern(3, (8,))), T, in_turns=True),
     ]
 
 
@@ -199,56 +184,42 @@ def caches(rng, large):
     def of(*given, **more):
         return layer(rng, sizes, pattern(*given), **more)
 
-    streams = [
-        stream(rng, of(window, (far, 2)), 2, cut(rng, T), 3),
-        stream(rng, of(0, (far,)), 1, cut(rng, T), 4),
-        stream(rng, of(0), 2, cut(rng, T), 3),
-        stream(rng, of(window, (2, far)), 1, [T], 0),
-        stream(rng, of(far, (window,)), 1, sevens, 6),
-        stream(rng, of(window, (1,)), 1, cut(rng, T), None, in_turns=True),
-        stream(
-            rng, layer(rng, (2, 4), pattern(3, (6,)), **dense(11, True, T + 3)), 1, cut(rng, T), 3
-        ),
-    ]
-    if not large:
-        wide = of(window, (far,), dtype="float64")
-        return [*streams, stream(rng, wide, 1, cut(rng, T), 2)]
     return [
-        *streams,
-        stream(rng, of(window), 1, [1] * T, 5),
-        stream(rng, of(T + 5, (far,)), 1, cut(rng, T), 2),
+        stream(rng, of(window, (far, 2)), T, B=2),
+        stream(rng, of(0, (far,)), T, 4),
+        stream(rng, of(0), T, B=2),
+        stream(rng, of(window, (2, far)), [T], 0),
+        stream(rng, of(far, (window,)), sevens, 6),
+        stream(rng, of(window, (1,)), T, None, in_turns=True),
+        stream(rng, layer(rng, (2, 4), pattern(3, (6,)), **dense(11, True, T + 3)), T),
+        stream(rng, of(window, (far,), dtype="float64"), T, 2),
+        stream(rng, of(T + 5, (far,)), T, 2),
     ]
 
 
 @draws(STREAM, "6d-21-basic")
-def refused_reads(rng):
+def refused(rng):
     """Too few booleans, too many, no positions, more positions than a table has; first so that the
     error is seen, then so that the stream is read on. And a pattern in both directions.
     """
-    T = int(rng.integers(18, 23))
-    window, stride = int(rng.integers(2, 5)), int(rng.integers(5, 9))
-    reads = layer(rng, (2, 2), pattern(window, (stride,)), **dense(T, True))
-    cuts = [6, 3, T - 9]
+    T, given = int(rng.integers(18, 23)), (int(rng.integers(2, 5)), (int(rng.integers(5, 9)),))
+    reads = layer(rng, (2, 2), pattern(*given), **dense(T, True))
     bad = [
-        {"call": 1, "positions": positions, "booleans": booleans}
+        {"call": 1, "positions": positions, "booleans": booleans, "ignored": ignored}
+        for ignored in (False, True)
         for positions, booleans in ((3, 2), (3, 4), (0, 0), (T - 5, T - 5))
     ]
-    valid = [stream(rng, reads, 1, cuts, 3, once=once) for once in (False, True)]
-    tried = [
-        stream(rng, reads, 1, cuts, 3, bad={**one, "ignored": ignored})
-        for ignored in (False, True)
-        for one in bad
-    ]
-    in_both = layer(rng, (3, 2), pattern(window, (stride,), causal=False))
-    return [*valid, *tried, stream(rng, in_both, 1, cuts, 3)]
+    tried = {}, {"once": True}, *({"bad": each} for each in bad)
+    in_both = layer(rng, (3, 2), pattern(*given, causal=False))
+    cuts = [6, 3, T - 9]
+    return [*(stream(rng, reads, cuts, **each) for each in tried), stream(rng, in_both, cuts)]
 
 
 @draws(STREAM, "6d-14-hidden")
 def rotated_streams(rng):
     """At the dense module's length, and stretched."""
-    T = int(rng.integers(37, 43))
-    given = pattern(4, (11, 6))
+    T, given = int(rng.integers(37, 43)), pattern(4, (11, 6))
     return [
-        stream(rng, layer(rng, (2, 6), given, **dense(64, True)), 1, cut(rng, T), 3),
-        stream(rng, layer(rng, (3, 4), given, **dense(13, True, T + 5)), 2, cut(rng, T), 3),
+        stream(rng, layer(rng, (2, 6), given, **dense(64, True)), T),
+        stream(rng, layer(rng, (3, 4), given, **dense(13, True, T + 5)), T, B=2),
     ]

@@ -48,7 +48,7 @@ def memory(rng, lengths, B: int, n: int, *heads: int, gradients: bool = False, *
     return {"layer": module, "lengths": list(lengths), "B": B, "n": n, "gradients": gradients}
 
 
-@draws(ATTENTION, "6g-1-basic")
+@draws(ATTENTION, "6g-1-basic", "6g-3-hidden")
 def documents(rng):
     """Documents shorter and longer than the window and than a block; others, with another question,
     in the same shape; one document, documents and questions of one token; large scores.
@@ -70,21 +70,6 @@ def documents(rng):
     ]
 
 
-@draws(ATTENTION, "6g-3-hidden")
-def more_documents(rng):
-    """A document longer than the smallest default stride; others, also in another order and with
-    another question; large scores.
-    """
-    lengths, window = rng.permutation([9, 14, 6, 11]).tolist(), int(rng.integers(2, 5))
-    return [
-        attend(rng, of(lengths, 6, window), 1, 2, 3),
-        attend(rng, of(lengths[1:] + lengths[:1], 6, window), 1, 2, 3),
-        attend(rng, of((*lengths[:3], lengths[3] + 1), 5, window), 1, 2, 3),
-        attend(rng, of((int(rng.integers(1100, 1200)), 4), 6, window), 1, 1, 2),
-        (attend(rng, of(lengths, 7, window), 1, 2, 3, dtype="float64", scale=800.0), LARGE),
-    ]
-
-
 @draws(LONG, "6g-1-basic")
 def many_documents(rng):
     """Many documents, each of which may be dense attention, but not all together."""
@@ -93,38 +78,39 @@ def many_documents(rng):
 
 
 @draws(MEMORY, "6g-2-basic", "6g-3-hidden")
-def memories(rng, large):
+def memories(rng):
     """Several documents, in another order, too; one, and some of one token; one state and several,
     of several sequences.
     """
-    lengths = rng.permutation([6, 9, 11, 14] if large else [3, 4, 6, 8]).tolist()
-    heads = (2, 3) if large else (2, 4)
+    lengths = _lengths(rng, 4)
     return [
-        memory(rng, lengths, 3, 5, *heads),
-        memory(rng, lengths[2:] + lengths[:2], 3, 5, *heads),
+        memory(rng, lengths, 3, 5, 2, 4),
+        memory(rng, lengths[2:] + lengths[:2], 3, 5, 2, 4),
         memory(rng, lengths[:1], 1, 4, 3, 2),
         memory(rng, [1, 6, 1], 2, 1, 2, 5),
     ]
 
 
 @draws(ATTENTION, "6g-5-basic", "6g-3-hidden")
-def gradients(rng, large):
+def gradients(rng):
     """Gradients of cross_document_attention."""
-    window, n, more = int(rng.integers(2, 5)), 7 if large else 4, {"gradients": True}
-    wide = [attend(rng, of((150, 3), n, 20), 2, 2, 3, dtype="float64", **more)] if large else []
-    lengths = rng.permutation([9, 14, 6, 11] if large else [6, 9, 5]).tolist()
+    lengths, window = _lengths(rng, 3), int(rng.integers(2, 5))
+    drawn = of(lengths, 4, window), of(lengths[:2], 4, window), of((150, 3), 7, 20)
+    dtypes = "float32", "float64", "float64"
     return [
-        attend(rng, of(lengths, n, window), 2, 1, 3, **more),
-        attend(rng, of(lengths[:2], n, window), 1, 2, 3, dtype="float64", **more),
-        *wide,
+        attend(rng, each, 2, 1, 3, dtype=dtype, gradients=True)
+        for each, dtype in zip(drawn, dtypes)
     ]
 
 
 @draws(MEMORY, "6g-5-basic", "6g-3-hidden")
-def memory_gradients(rng, large):
+def memory_gradients(rng):
     """Gradients of remember and ask."""
-    lengths = rng.permutation([9, 14, 6] if large else [3, 5, 7]).tolist()
-    return [memory(rng, lengths, 2, 3, 2, 3, gradients=True, dtype="float64")]
+    return [memory(rng, _lengths(rng, 3), 2, 3, 2, 3, gradients=True, dtype="float64")]
+
+
+def _lengths(rng, count):
+    return rng.choice(range(3, 15), count, replace=False).tolist()
 
 
 @draws(LONG, "6g-6-basic", "6g-4-hidden")

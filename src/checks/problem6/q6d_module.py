@@ -77,12 +77,10 @@ def run_layer(layer, B, T, chosen, once):
     x = torch.from_numpy(draw_layer(layer, B, T)[1]).to(getattr(torch, layer["dtype"]))
     copy = x.clone()
     module.eval()
+    positions = [] if chosen is None else [iter(chosen) if once else chosen]
     with torch.no_grad():
-        module(-x) if chosen is None else module(-x, [])
-        if chosen is None:
-            output = module(x)
-        else:
-            output = module(x, iter(chosen) if once else chosen)
+        module(-x, *[[] for _ in positions])
+        output = module(x, *positions)
     return {
         "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
         "no copies": [name for name in own if dense and not copied[name]],
@@ -153,7 +151,6 @@ def count_held(stream, module):
     the module's: in tensors and arrays (including those of which they are views), raw bytes, and
     single numbers. And whether a tensor has an autograd history.
     """
-    import array
     import gc
     import types
 
@@ -162,7 +159,7 @@ def count_held(stream, module):
 
     strange = type, types.ModuleType, types.FunctionType  # they lead to all that is imported
     seen = {id(value) for value in (module, *module.parameters(), *module.buffers())}
-    storages, single, history, waiting = {}, 0, False, [stream]
+    sizes, single, history, waiting = {}, 0, False, [stream]
     while waiting and len(seen) < 200_000:
         thing = waiting.pop()
         if id(thing) in seen or isinstance(thing, strange):
@@ -170,21 +167,20 @@ def count_held(stream, module):
         seen.add(id(thing))
         if isinstance(thing, torch.Tensor):
             if thing.is_floating_point():
-                storages[thing.untyped_storage().data_ptr()] = thing.untyped_storage().nbytes()
+                sizes[thing.untyped_storage().data_ptr()] = thing.untyped_storage().nbytes()
                 history = history or thing.grad_fn is not None
-        elif isinstance(thing, np.ndarray) and not thing.dtype.hasobject:
-            if isinstance(thing.base, (np.ndarray, torch.Tensor, bytes, bytearray, memoryview)):
-                waiting.append(thing.base)
-            elif thing.dtype.kind in "fcV":
-                storages[thing.__array_interface__["data"][0]] = thing.nbytes
-        elif isinstance(thing, (bytes, bytearray, memoryview, array.array)):
-            storages["raw", id(thing)] = memoryview(thing).nbytes
+        elif isinstance(thing, np.ndarray) and thing.base is not None:
+            waiting.append(thing.base)
+        elif isinstance(thing, np.ndarray) and thing.dtype.kind in "fcV":
+            sizes[thing.__array_interface__["data"][0]] = thing.nbytes
+        elif isinstance(thing, (bytes, bytearray)):
+            sizes["raw", id(thing)] = len(thing)
         elif isinstance(thing, (float, np.floating)):
             single += 1
         else:
             waiting += gc.get_referents(thing)
     # a few numbers are not a cache
-    return sum(storages.values()) + 4 * max(single - 16, 0), history
+    return sum(sizes.values()) + 4 * max(single - 16, 0), history
 
 
 @probe(uses=(draw_layer, make_layer, count_held))
@@ -196,7 +192,6 @@ def read_stream(layer, B, cuts, declared, max_global, in_turns, once, bad):
     positions comes with another number of booleans; a ValueError for it may be ignored.
     """
     import contextlib
-    import copy
 
     import torch
 
@@ -204,33 +199,28 @@ def read_stream(layer, B, cuts, declared, max_global, in_turns, once, bad):
 
     module, *_ = make_layer(layer)
     limit = () if max_global is None else (max_global,)
-    stream = StreamingAttention(module, *limit)
-    other = StreamingAttention(module, *limit) if in_turns else None
+    stream, other = (StreamingAttention(module, *limit) for _ in range(2))
     x = torch.from_numpy(draw_layer(layer, B, sum(cuts))[1]).to(getattr(torch, layer["dtype"]))
-    names = "output", "length", "global", "held", "history", "cached", "bytes"
-    reply = {name: [] for name in names}
-    start = 0
-    for number, count in enumerate(cuts):
+    reply = {name: [] for name in "output length global held history cached bytes".split()}
+    for number, part in enumerate(x.split(cuts, dim=1)):
         if bad is not None and number == bad["call"]:
             with contextlib.suppress(*[ValueError] * bad["ignored"]):
                 stream.append(x.new_ones(B, bad["positions"], x.size(2)), [True] * bad["booleans"])
-        flags = [position in declared for position in range(start, start + count)]
-        part = x[:, start : start + count].clone()
-        if other is not None:
+        start = sum(cuts[:number])
+        flags = [position in declared for position in range(start, start + part.size(1))]
+        if in_turns:
             other.append(-part, [not flag for flag in flags])
-        if any(flags):
-            output = stream.append(part, iter(flags) if once else flags)
-        else:
-            output = stream.append(part)
-        start += count
+        more = [iter(flags) if once else flags] if any(flags) else []
+        reply["output"].append(stream.append(part.clone(), *more))
         held, history = count_held(stream, module)
-        cached, size = stream.cached_positions(), stream.cache_bytes()
+        cached = stream.cached_positions()
         least = 2 * part[:, 0].nbytes * len(cached) if isinstance(cached, list) else 0
-        held, size = {"least": 0, "size": held}, {"least": least, "size": size}
-        chosen = copy.copy(stream.global_positions)
-        now = output, stream.length, chosen, held, history, cached, size
-        for steps, value in zip(reply.values(), now):
-            steps.append(value)
+        reply["length"].append(stream.length)
+        reply["global"].append([*stream.global_positions])
+        reply["held"].append({"least": 0, "size": held})
+        reply["history"].append(history)
+        reply["cached"].append(cached)
+        reply["bytes"].append({"least": least, "size": stream.cache_bytes()})
     return reply
 
 
