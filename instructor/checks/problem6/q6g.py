@@ -73,8 +73,8 @@ def documents(rng):
 @draws(LONG, "6g-1-basic")
 def many_documents(rng):
     """Many documents, each of which may be dense attention, but not all together."""
-    lengths = [int(rng.integers(190, 210))] * 80
-    return [attend(rng, of(lengths, 20, int(rng.integers(250, 270))), 1, 1, 4)]
+    lengths = [int(rng.integers(490, 510))] * 50
+    return [attend(rng, of(lengths, 20, int(rng.integers(520, 560))), 1, 1, 4)]
 
 
 @draws(MEMORY, "6g-2-basic", "6g-3-hidden")
