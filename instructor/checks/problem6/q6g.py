@@ -74,7 +74,7 @@ def documents(rng):
 def many_documents(rng):
     """Many documents, each of which may be dense attention, but not all together."""
     lengths = [int(rng.integers(490, 510))] * 50
-    return [attend(rng, of(lengths, 20, int(rng.integers(520, 560))), 1, 1, 4)]
+    return [attend(rng, of(lengths, 20, int(rng.integers(50, 70))), 1, 1, 4)]
 
 
 @draws(MEMORY, "6g-2-basic", "6g-3-hidden")
