@@ -56,8 +56,9 @@ def outputs(rng):
 def gradients(rng, large):
     """Over several blocks, in both directions and causal, in both dtypes; and extremes."""
     sizes = {"float32": 290 if large else 140, "float64": 150 if large else 40}
+    windows = (10, 30) if large else (5, 12)
     drawn = [
-        (draw_spec(rng, causal, rng.integers(n, n + 50), rng.integers(5, 30)), dtype)
+        (draw_spec(rng, causal, rng.integers(n, n + 50), rng.integers(*windows)), dtype)
         for causal in (False, True)
         for dtype, n in sizes.items()
     ]
