@@ -76,9 +76,6 @@ NUMBERS = [
     misconception("sparse-no-scale", "The scores are not scaled.",
           edit(("    q = q / math.sqrt(head_dim)\n    positions", "    q = q * 1\n    positions")),
           BOTH),
-    slip("sparse-scale-d", "The scores are divided by head_dim.",
-         edit(("    q = q / math.sqrt(head_dim)\n    positions",
-               "    q = q / head_dim\n    positions")), BOTH),
     slip("sparse-scale-twice",
          "The global rows are scaled twice: scaled_dot_product_attention scales as well.",
          edit(("k, v, scale=1.0)", "k, v)")), BOTH),
@@ -96,9 +93,6 @@ NUMBERS = [
     slip("sparse-global-in-window", "A global key in the window counts twice.",
          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
          BOTH),
-    misconception("sparse-zeros-beyond",
-          "At the ends, strides lead to keys of zeros, whose scores are 0.",
-          edit(("len(shifts)), -math.inf)", "len(shifts)), 0.0)")), BOTH),
     misconception("sparse-masked-zero", "Masked scores are 0.",
           edit(("masked_fill_(~allowed, -math.inf)", "masked_fill_(~allowed, 0.0)")), BOTH),
     slip("sparse-three-blocks",
@@ -133,10 +127,10 @@ NUMBERS = [
         "chosen = positions[sorted_positions(global_positions, T)]\n"
         "    chosen = sparse_attention.__dict__.setdefault(f'of {T}', chosen)")), BOTH),
     slip("sparse-no-globals-when-long",
-         "In a text of more than 20,000 positions, global keys are left out.", edit(
+         "In a text of more than 15,000 positions, global keys are left out.", edit(
        ("        if pattern.causal:\n            allowed &=",
-        "        if T > 20_000:\n            allowed[:, near.size(1):] = False\n"
-        "        if pattern.causal:\n            allowed &=")), BOTH),
+        "        if T > 15_000:\n            allowed[:, near.size(1):] = False\n"
+        "        if pattern.causal:\n            allowed &=")), (SPARSE, *WORK_BOTH)),
     misconception("sparse-no-mask", "There is no mask: all positions attend to all.",
           (Fill("sparse_attention", "output = F.scaled_dot_product_attention(q, k, v)"),), BOTH),
     edge("sparse-iterator-used-up",
@@ -154,9 +148,6 @@ NUMBERS = [
          "        weights = scores.softmax(dim=-1)\n"
          "        weights[..., :allowed.size(1)] *= allowed\n        output[b]"),
         ("        scores[..., : allowed.size(1)] += hidden\n", "")), BOTH),
-    slip("sparse-bfloat16", "Weights and values are multiplied in bfloat16, to save time.", edit(
-       ("weights @ torch.cat((*values[reach], more_values), dim=2))",
-        "weights.bfloat16() @ torch.cat((*values[reach], more_values), dim=2).bfloat16())")), BOTH),
     slip("sparse-view", "Batch and heads are joined by view, which fails on heads that have just "
                         "been split.", edit(
        (START, START + "    q.view(B * n_head, T, head_dim)\n")), (SPARSE, "6d-9-basic")),
@@ -167,12 +158,6 @@ GRADS = [
          edit(("torch.cat((x[:, :, chosen], room), dim=2) for x in (k, v))",
                "torch.cat((x[:, :, chosen].detach(), room), dim=2) for x in (k, v))")),
          GRADIENTS_BOTH),
-    slip("sparse-global-rows-no-grad", "The global rows are worked out without gradients.", edit(
-       ("        output[:, :, chosen] = F.scaled",
-        "        with torch.no_grad():\n            rows = F.scaled_dot_product_attention(q[:, :, "
-        "chosen], k, v, scale=1.0)\n   "
-        "     output[:, :, chosen] = rows\n    if False:\n"
-        "        output[:, :, chosen] = F.scaled")), GRADIENTS_BOTH),
     slip("sparse-no-grad", "Everything is worked out without gradients, to save memory.", edit(
        ("def sparse_attention(\n    q: torch.Tensor",
         "@torch.no_grad()\ndef sparse_attention(q: torch.Tensor")), GRADIENTS_BOTH),
@@ -182,7 +167,7 @@ TOO_MUCH = [
     misconception("sparse-dense", "Dense attention with a mask.",
           (Fill("sparse_attention",
                 MASK + "output = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)"),),
-          (*BOTH, WORK)),
+          (SPARSE, *WORK_BOTH)),
     misconception("sparse-loop", "A loop over the positions.", (Fill("sparse_attention", '''
 T, chosen = q.size(2), list(global_positions)
 output = []
@@ -190,14 +175,14 @@ for i in range(T):
     columns = torch.tensor(attended_positions(i, T, pattern, chosen))
     output.append(F.scaled_dot_product_attention(\
 q[:, :, i:i + 1], k[:, :, columns], v[:, :, columns]))
-output = torch.cat(output, dim=2)'''),), BOTH),
+output = torch.cat(output, dim=2)'''),), (SPARSE, *WORK_BOTH)),
     slip("sparse-mask-of-all",
          "The blocks are sparse, but their masks are cut from one of all pairs.", edit(
        ("    for b, rows in enumerate(blocks):\n",
         "    local = is_local(positions[:, None] - positions, pattern)\n"
         "    for b, rows in enumerate(blocks):\n"),
        ("~is_local(to_global, pattern)), dim=1)", "~local[rows[:, None], chosen]), dim=1)")),
-         (*BOTH, WORK)),
+         (SPARSE, *WORK_BOTH)),
     slip("sparse-views-kept", "A view of each block's weights is kept, and with it all weights.",
          edit(
        ("        far_weights[b].copy_(weights[..., allowed.size(1) :])\n",
@@ -205,28 +190,6 @@ output = torch.cat(output, dim=2)'''),), BOTH),
     slip("sparse-wide-blocks", "Blocks are four times as wide as the window, and each is "
                                "multiplied with its neighbors.",
          edit(("BLOCK = 128 ", "BLOCK = 2048 ")), WORK_BOTH),
-    slip("sparse-strides-by-blocks", "For each stride, a block of 512 rows multiplies 512 keys, "
-                                     "of which it needs the diagonal.",
-         (Fill("sparse_attention", '''
-T = q.size(2)
-chosen = sorted_positions(global_positions, T)
-is_global = torch.zeros(T, dtype=torch.bool)
-is_global[chosen] = True
-output = []
-for rows in torch.arange(T).split(512):
-    first, last, keep = int(rows[0]), int(rows[-1]), is_global.clone()
-    keep[max(0, first - pattern.window):last + pattern.window + 1] = True
-    for d in (sign * d for d in pattern.strides for sign in (-1, 1)):
-        keep[max(0, first + d):max(0, last + d + 1)] = True
-    columns = keep.nonzero()[:, 0]
-    distance = rows[:, None] - columns
-    mask = (is_local(distance, pattern) | is_global[columns]) & \
-((distance >= 0) | (not pattern.causal))
-    output.append(F.scaled_dot_product_attention(\
-q[:, :, rows], k[:, :, columns], v[:, :, columns], attn_mask=mask))
-output = torch.cat(output, dim=2)
-if chosen and not pattern.causal:
-    output[:, :, chosen] = F.scaled_dot_product_attention(q[:, :, chosen], k, v)'''),), WORK_BOTH),
     slip("sparse-dense-below",
           "Dense attention up to 4,096 positions, where it is faster, and sparse beyond.", edit(
         (START, START + "    if T <= 4096:\n"
@@ -234,7 +197,7 @@ if chosen and not pattern.causal:
          + "        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)\n")),
           WORK_BOTH),
     *(misconception(f"sparse-dense-{name}", f"Dense attention {where}.",
-          (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (*BOTH, *WORK_BOTH))
+          (Fill("sparse_attention", UNSEEN.replace("{how}", how)),), (SPARSE, *WORK_BOTH))
       for name, where, how in (
         ("process", "in a process of its own", PROCESS),
         ("operation", "in one operation of torch, whose inside no dispatch mode sees", OPERATION),

@@ -82,12 +82,6 @@ MISTAKES = [
           (MODULE, ROTATION)),
     edge("rope-stretch-shorter", "Positions are changed when max_positions is shorter, too.",
          edit((STRETCH, "* (block_size / max_positions)")), (LIMITS,)),
-    misconception("rope-stretch-base",
-          "The base of the angles is changed instead of the positions.",
-          edit((STRETCH, ""), ("10000.0 ** (-2.0 * torch.arange(head_dim // 2, "
-                               "dtype=torch.float64) / head_dim),\n            )",
-              "(10000.0 * max(1.0, max_positions / block_size)) ** (-2.0 * torch.arange(head_dim "
-              "// 2, dtype=torch.float64) / head_dim))")), (MODULE, ROTATION)),
     misconception("rope-stretch-by-length",
           "Positions are interpolated by the length of each sequence, not by max_positions.", edit(
         (STRETCH, ""),

@@ -45,9 +45,6 @@ MISTAKES = [
     misconception("stream-window-only",
           "The ring holds the window, and forgets what strides ask for.",
           edit((HELD, "        self.ring = attention.pattern.window\n")), (STREAM, CACHE)),
-    slip("stream-one-short", "The ring is one position too short.",
-         edit((HELD, "        self.ring = max(attention.pattern.window, "
-                     "*attention.pattern.strides, 1) - 1\n")), (STREAM, CACHE)),
     misconception("stream-sum", "The ring has room for the window and for all strides.",
           edit((HELD, "        self.ring = attention.pattern.window + "
                       "sum(attention.pattern.strides)\n")), (STREAM, *KEPT)),
@@ -141,16 +138,6 @@ else:
 
     @torch.no_grad()
     def append""")), (STREAM, *KEPT)),
-    slip("stream-float64", "The cache is kept in float64.",
-         edit(("part.new_zeros(*part.shape[:2]", "part.double().new_zeros(*part.shape[:2]"),
-              ("torch.cat((self.keys[:, :, needed], k), dim=2)",
-               "torch.cat((self.keys[:, :, needed].float(), k), dim=2)"),
-              ("weights @ torch.cat((self.values[:, :, needed], v), dim=2)",
-               "weights @ torch.cat((self.values[:, :, needed].float(), v), dim=2)"),
-              ("                    k[:, :, chosen],\n",
-               "                    k[:, :, chosen].double(),\n"),
-              ("                    v[:, :, chosen],\n",
-               "                    v[:, :, chosen].double(),\n")), KEPT),
     edge("stream-refused-counts", "A call that is refused is counted all the same.", edit(
        ("        q, k, v = self.attention.project(x, start=self.length)\n        if self.keys",
         "        self.length += x.size(1)\n"

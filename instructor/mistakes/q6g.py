@@ -64,9 +64,6 @@ ACROSS = [
          window("window"), BOTH),
     slip("documents-window-open", "Tokens exactly `window` away are left out.",
          window("max(window - 1, 0), strides=()"), BOTH),
-    misconception("documents-window-half",
-          "The window is the total width; it should reach that far to each side.",
-          window("window // 2, strides=()"), BOTH),
     misconception("documents-see-question", "Documents attend to the question, too.", edit(
         ("sparse_attention(*document, pattern)\n",
          "sparse_attention(*(torch.cat((part, x[:, :, -question:]), dim=2) for part, x in "
@@ -78,10 +75,6 @@ ACROSS = [
          "The diagonal of the question's mask starts in the first column. It belongs into the "
          "question's own columns, the last ones.",
          edit(("diagonal=sum(lengths)", "diagonal=0")), BOTH),
-    misconception("question-documents-alone",
-          "The question's tokens attend only to the documents, not to the question.",
-          edit(("queries[-1], k, v, attn_mask=allowed",
-                "queries[-1], k[:, :, :-question], v[:, :, :-question]")), BOTH),
     misconception("question-in-window",
           "The window is applied within the question, too; its tokens should attend to all "
           "earlier ones.", edit(

@@ -1,8 +1,8 @@
-"""Question 6d: patterns, and inputs of the functions of its first step."""
+"""Question 6d, step 1: patterns, and inputs of the functions."""
 
 import numpy as np
 
-from checks.problem6.q6d import CHOSEN, COUNTS, LARGE, ROWS
+from checks.problem6.q6d import CALLS, LARGE
 from instructor.checks.drawing import draws
 
 TOKENS = (  # like headers; the default expression matches three
@@ -37,31 +37,46 @@ def draw_spec(rng, causal, n=None, window=None, kind="list") -> dict:
     return spec(n, window, strides, causal, rng.permutation([*chosen, first]), kind)
 
 
-def edge_specs(rng, short=True) -> list[dict]:
-    """Extreme patterns, in both directions and causal; short: fewer, and of fewer positions."""
-    n = int(rng.integers(12, 18) if short else rng.integers(20, 30))
+def edge_specs(rng) -> list[dict]:
+    """Extreme patterns, in both directions and causal."""
+    n = int(rng.integers(12, 18))
     chosen = rng.choice(n, 3, replace=False)
     edges = [
+        (1, 0, (), ()),
         (1, 3, (1, 2), (0,)),
         (2, 0, (1,), ()),
+        (n, 0, (), ()),
         (n, 0, (5, 1), chosen),
         (n, n + 5, (), chosen),
         (n, 2, (n - 1, n, n + 7), (0, n - 1)),
         (n, 3, (7, 7), (1,)),
         (n, 1, (4,), range(n)),
     ]
-    if not short:
-        edges += [(n, n - 1, (3, n), ()), (n, 4, (), ())]
-        edges += [(1, 0, (), ()), (n, 0, (), ()), (n, 0, (), chosen)]
     return [spec(*edge[:3], causal, edge[3]) for causal in (False, True) for edge in edges]
 
 
-def choice(function, *arguments, once=False) -> dict:
-    """The inputs of a function that chooses global positions."""
-    return {"function": function, "arguments": [*arguments], "once": once}
+def choice(function, *arguments, kind="list") -> dict:
+    """A call of a function that chooses global positions. kind: of the first argument."""
+    rules = {"pattern": None, "chosen": [], "kind": kind}
+    return {"function": function, "arguments": [*arguments], **rules}
 
 
-@draws(CHOSEN, "6d-5-basic")
+def rows(drawn: dict, i: int | None = None) -> dict:
+    """A call of attended_positions for position i; by default for all positions."""
+    return _call("attended_positions", drawn, i, drawn["n"])
+
+
+def counted(drawn: dict) -> dict:
+    """A call of count_connections."""
+    return _call("count_connections", drawn, drawn["n"])
+
+
+def _call(function, drawn, *arguments):
+    rules = {name: drawn[name] for name in ("pattern", "chosen", "kind")}
+    return {"function": function, "arguments": [*arguments], **rules}
+
+
+@draws(CALLS, "6d-5-basic")
 def global_positions(rng):
     """From a rule, from headers, from scores: with ties, zeros, more and fewer than the limit."""
     n, k = int(rng.integers(12, 20)), int(rng.integers(3, 6))
@@ -88,70 +103,56 @@ def global_positions(rng):
     ]
 
 
-@draws(ROWS, "6d-6-basic")
-def rows(rng):
+@draws(CALLS, "6d-6-basic")
+def patterns(rng):
     """Patterns in which every rule has an effect, and extreme ones."""
     drawn = [
         draw_spec(rng, causal, rng.integers(20, 26), rng.integers(3, 5), kind)
         for kind in ("list", "set", "iterator")
         for causal in (False, True)
     ]
-    return [{"i": None, **each} for each in drawn + edge_specs(rng)]
+    return [rows(each) for each in drawn + edge_specs(rng)]
 
 
-@draws(COUNTS, "6d-7-basic")
+@draws(CALLS, "6d-7-basic")
 def connections(rng):
     """The same kinds, and the handout's example."""
-    return [
-        *(
-            draw_spec(rng, causal, kind=kind)
-            for kind in ("list", "iterator", "set")
-            for causal in (False, True)
-        ),
-        *(spec(16, 2, (4, 8), causal, (0,)) for causal in (False, True)),
-        *edge_specs(rng),
+    drawn = [
+        draw_spec(rng, causal, kind=kind)
+        for kind in ("list", "iterator", "set")
+        for causal in (False, True)
     ]
+    example = [spec(16, 2, (4, 8), causal, (0,)) for causal in (False, True)]
+    return [counted(each) for each in drawn + example + edge_specs(rng)]
 
 
 @draws(LARGE, "6d-7-basic")
 def many_connections(rng):
     """About 75,000 positions."""
     n, strides = rng.integers(70_000, 80_000), rng.integers(700, 20_000, 4)
-    return [
-        spec(n, rng.integers(400, 600), strides, causal, rng.choice(n, 150, replace=False))
-        for causal in (False, True)
-    ]
+    chosen = rng.choice(n, 150, replace=False)
+    drawn = [spec(n, rng.integers(400, 600), strides, causal, chosen) for causal in (False, True)]
+    return [counted(each) for each in drawn]
 
 
-@draws(CHOSEN, "6d-18-basic")
-def choices(rng):
-    """A list, and the same as an iterator; strides that are rejected."""
-    tokens = [*rng.permutation(["HISTORY:", "none", "see ALLERGIES:", "PLAN:"])]
-    n = int(rng.integers(9, 20))
+@draws(CALLS, "6d-18-basic")
+def refused(rng):
+    """For each function what it takes, also from an iterator; then what does not exist: strides,
+    positions, patterns.
+    """
+    tokens, n = rng.permutation(["HISTORY:", "none", "see ALLERGIES:", "PLAN:"]), 24
+    both, causal = (draw_spec(rng, causal, n, 4) for causal in (False, True))
     return [
         choice("every_kth", n, 2),
-        choice("section_headers", [*map(str, tokens)], once=True),
-        choice("every_kth", n, 0),
-        choice("every_kth", n, -2),
+        choice("section_headers", [*map(str, tokens)], kind="iterator"),
+        *(choice("every_kth", n, k) for k in (0, -2)),
+        *map(rows, (both, causal)),
+        *(rows(both, i) for i in (24, -1, 33)),
+        rows({**both, "chosen": [1, 24]}, 2),
+        rows({**causal, "chosen": [-1]}, 2),
+        rows(spec(9, -1, (3,), False), 2),
+        rows(spec(9, 2, (3, 0), False), 2),
+        counted(both),
+        counted({**causal, "chosen": [n]}),
+        counted({**both, "chosen": [3, -2]}),
     ]
-
-
-@draws(ROWS, "6d-18-basic")
-def places(rng):
-    """All positions, and others; global positions that do not exist; patterns that do not."""
-    both, causal = (draw_spec(rng, causal, 24, 4) for causal in (False, True))
-    return [
-        *({"i": None, **each} for each in (both, causal)),
-        *({"i": i, **both} for i in (24, -1, 33)),
-        {"i": 2, **both, "chosen": [1, 24]},
-        {"i": 2, **causal, "chosen": [-1]},
-        {"i": 2, **spec(9, -1, (3,), False)},
-        {"i": 2, **spec(9, 2, (3, 0), False)},
-    ]
-
-
-@draws(COUNTS, "6d-18-basic")
-def counts(rng):
-    """Global positions that exist, and others."""
-    both, causal = (draw_spec(rng, causal) for causal in (False, True))
-    return [both, {**causal, "chosen": [causal["n"]]}, {**both, "chosen": [3, -2]}]

@@ -1,10 +1,8 @@
-"""Question 6d: inputs of sparse_attention, long texts, and the hidden checks of its second step."""
+"""Questions 6d, step 2, and 6g: inputs of attention, long texts, and 6d's hidden checks."""
 
-from autograder import check, probe
-from checks.problem6 import q6d_work
-from checks.problem6.q6d import LARGE, given
-from checks.problem6.q6d_attention import ATTENTION
-from checks.support.asked import Asked, Close
+from autograder import check
+from checks.problem6 import q6d_attention
+from checks.problem6.q6d_attention import ATTENTION, LONG
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import draw_spec, edge_specs, spec
 
@@ -12,75 +10,23 @@ LARGE_SCORES = ", with scores of several thousand"
 
 
 @check("6d-11-hidden", "6d-12-hidden")
-def test_attention(student, calls):
-    """As the basic checks, with other sizes."""
-    q6d_work.test_attention(student, calls)
-
-
-@probe(uses=(given,))
-def some_rows(function, arguments, shape, seed, rows):
-    """Some rows of a long text's output, for the reference alone: the attention of each to the
-    positions that it attends to, which spares the other rows.
-    """
-    import itertools
-
-    import numpy as np
-    import torch
-    import torch.nn.functional as F
-
-    from submission.problem6.efficient_attention import Pattern, attended_positions
-
-    def attended_in(documents, window, i):
-        for end, n in zip(itertools.accumulate(documents), documents):
-            if i < end:
-                near = attended_positions(i - end + n, n, Pattern(window, ()))
-                return [end - n + j for j in near]
-        return range(i + 1)  # the question
-
-    draw = np.random.RandomState(seed).standard_normal
-    q, k, v = (torch.from_numpy(draw(tuple(shape)).astype("float32")) for _ in "qkv")
-    if function == "SparseSelfAttention":
-        k = v = q
-    output = []
-    for i in rows:
-        if function == "cross_document_attention":
-            keys = attended_in(arguments["lengths"], arguments["window"], i)
-        else:
-            keys = attended_positions(i, shape[2], *given(**arguments))
-        k_of, v_of = (x[:, :, list(keys)] for x in (k, v))
-        output.append(F.scaled_dot_product_attention(q[:, :, i : i + 1], k_of, v_of))
-    return {"rows": torch.cat(output, dim=2)}
-
-
-# q6d_work.py compares the rows.
-LONG = Asked(some_rows, "a long text", {"rows": Close()}, causes=False)
-
-
-def arguments_of(rng, drawn: dict, B: int, n_head: int, head_dim: int, function: str) -> dict:
-    """The inputs of any call. drawn: n, and the arguments besides q, k and v."""
-    arguments = {name: value for name, value in drawn.items() if name != "n"}
-    shape, seed = [B, n_head, drawn["n"], head_dim], int(rng.integers(2**31))
-    return {"function": function, "arguments": arguments, "shape": shape, "seed": seed}
-
-
-def text(rng, drawn: dict, n_head=1, head_dim=4, function="sparse_attention") -> dict:
-    """The inputs of a call on a long text. The first row, the last, and global ones are compared,
-    and 60 others.
-    """
-    rows = {0, drawn["n"] - 1, *drawn.get("chosen", ())[:3], *rng.choice(drawn["n"], 60).tolist()}
-    return {**arguments_of(rng, drawn, 1, n_head, head_dim, function), "rows": sorted(rows)}
+def test_attention(student, context, calls):
+    """As the basic checks, with other sizes and texts."""
+    q6d_attention.test_attention(student, context, calls)
 
 
 def inputs(rng, drawn, B, n_head, head_dim, dtype="float32", function="sparse_attention", **more):
-    """The inputs of a call on a short text.
+    """The inputs of a call.
 
     Args:
         drawn: n, and the arguments besides q, k and v.
         more: replaces any of the inputs.
     """
+    arguments = {name: value for name, value in drawn.items() if name != "n"}
+    shape, seed = [B, n_head, drawn["n"], head_dim], int(rng.integers(2**31))
+    given = {"function": function, "arguments": arguments, "shape": shape, "seed": seed}
     plain = {"dtype": dtype, "scale": 1.0, "transposed": False, "gradients": False}
-    whole = arguments_of(rng, drawn, B, n_head, head_dim, function)
-    return {**whole, **plain, "stretch": 1 + drawn["n"] // 60, **more}
+    return {**given, **plain, "stretch": 1 + drawn["n"] // 60, **more}
 
 
 @draws(ATTENTION, "6d-8-basic")
@@ -108,20 +54,16 @@ def outputs(rng):
 
 @draws(ATTENTION, "6d-15-basic", "6d-11-hidden")
 def gradients(rng, large):
-    """Over several blocks, in both directions and causal, in both dtypes; and extremes, of which
-    the basic check has some.
-    """
-    kinds = [("float32", (140, 180), (5, 12)), ("float64", (40, 50), (5, 12))]
-    if large:
-        kinds = [("float32", (290, 400), (10, 30)), ("float64", (150, 200), (10, 30))]
-    calls = []
-    for causal in (False, True):
-        for dtype, n, window in kinds:
-            drawn = draw_spec(rng, causal, rng.integers(*n), rng.integers(*window))
-            calls.append(inputs(rng, drawn, 2, 3, 5, dtype, gradients=True))
-    edges = edge_specs(rng, short=not large)
-    some = edges if large else [edges[i] for i in rng.permutation(len(edges))[:4]]
-    return calls + [inputs(rng, edge, 1, 2, 3, "float64", gradients=True) for edge in some]
+    """Over several blocks, in both directions and causal, in both dtypes; and extremes."""
+    sizes = {"float32": 290 if large else 140, "float64": 150 if large else 40}
+    windows = (10, 30) if large else (5, 12)
+    drawn = [
+        (draw_spec(rng, causal, rng.integers(n, n + 50), rng.integers(*windows)), dtype)
+        for causal in (False, True)
+        for dtype, n in sizes.items()
+    ]
+    drawn += [(each, "float64") for each in edge_specs(rng)]
+    return [inputs(rng, each, 2, 3, 5, dtype, gradients=True) for each, dtype in drawn]
 
 
 @draws(ATTENTION, "6d-19-basic")
@@ -133,40 +75,29 @@ def refusals(rng):
 
 
 def draw_long(rng, n: int, causal: bool) -> dict:
-    """Draw a pattern of few connections. Dense attention over 24,000 positions takes four times as
-    many seconds as right submissions.
+    """Draw a pattern of few connections. Dense attention over 20,000 positions takes several times
+    as many seconds as right submissions.
     """
     far, chosen = rng.integers(n // 4, n // 2), rng.choice(n, 5, replace=False)
     return spec(n, rng.integers(40, 60), (far,), causal, chosen)
 
 
-@draws(LONG, "6d-8-basic", "6d-11-hidden")
-def long_texts(rng):
+@draws(LONG, "6d-8-basic")
+def long_text(rng):
     """A long text."""
-    return [text(rng, draw_long(rng, 24_000, bool(rng.integers(2))))]
-
-
-@draws(LARGE, "6d-16-basic", "6d-12-hidden")
-def many_connections(rng):
-    """A short text, in which dense attention is refused, too; and the handout's window."""
-    short, n = rng.integers(3900, 4090), int(rng.choice((6144, 8192)))
-    near, far = rng.integers(220, 300), rng.integers(310, 500, 2)
-    return [
-        spec(short, near, far, True, rng.choice(short, 20, replace=False)),
-        spec(n, 512, _strides(rng), False, rng.choice(n, 150, replace=False)),
-    ]
+    return [inputs(rng, draw_long(rng, 20_000, bool(rng.integers(2))), 1, 1, 4)]
 
 
 @draws(LONG, "6d-16-basic", "6d-12-hidden")
-def longest_texts(rng):
-    """The handout's window with 8 heads, all of whose weights need more memory than there is; and
-    two long texts.
+def long_texts(rng):
+    """A short text, in which dense attention is refused, too; the handout's window with four
+    heads, all of whose weights need more memory than there is; and two long texts.
     """
-    many = spec(8000, 512, _strides(rng), False, rng.choice(8000, 150, replace=False))
-    first = bool(rng.integers(2))
-    longest = draw_long(rng, 24_000, first), draw_long(rng, 40_000, not first)
-    return [text(rng, many, 8, 8), *(text(rng, each) for each in longest)]
-
-
-def _strides(rng):
-    return rng.integers(0, 100, 4) + (900, 1900, 2900, 3900)
+    short, first = int(rng.integers(3900, 4090)), bool(rng.integers(2))
+    near, far = rng.integers(220, 300), rng.integers(310, 500, 2)
+    strides = rng.integers(0, 100, 4) + (900, 1900, 2900, 3900)
+    few = spec(short, near, far, True, rng.choice(short, 20, replace=False))
+    many = spec(8192, 512, strides, False, rng.choice(8192, 150, replace=False))
+    longest = draw_long(rng, 20_000, first), draw_long(rng, 30_000, not first)
+    sizes = (few, 1, 1, 4), (many, 1, 4, 8), *((each, 1, 1, 4) for each in longest)
+    return [inputs(rng, *each) for each in sizes]

@@ -2,11 +2,11 @@
 
 from autograder import check
 from checks.problem6 import q6g
-from checks.problem6.q6d_attention import ATTENTION
-from checks.problem6.q6g_memory import MEMORY, WORK
+from checks.problem6.q6d_attention import ATTENTION, LONG
+from checks.problem6.q6g import MEMORY, WORK
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import pattern
-from instructor.checks.problem6.q6d_attention import LONG, inputs, text
+from instructor.checks.problem6.q6d_attention import inputs
 from instructor.checks.problem6.q6d_module import dense, layer
 
 LARGE = ", with scores in the thousands"
@@ -14,15 +14,15 @@ ACROSS = "cross_document_attention"
 
 
 @check("6g-3-hidden")
-def test_documents(student, calls):
+def test_documents(student, context, calls):
     """As the basic checks, with other sizes."""
-    q6g.test_documents(student, calls)
+    q6g.test_documents(student, context, calls)
 
 
 @check("6g-4-hidden")
-def test_work(student, calls):
+def test_work(student, context, calls):
     """As the basic check, with other lengths."""
-    q6g.test_work(student, calls)
+    q6g.test_work(student, context, calls)
 
 
 def of(lengths, question: int, window: int, kind: str = "list") -> dict:
@@ -31,8 +31,8 @@ def of(lengths, question: int, window: int, kind: str = "list") -> dict:
     return {"n": n, "lengths": list(lengths), "window": window, "kind": kind}
 
 
-def short(rng, drawn: dict, *sizes: int, **more) -> dict:
-    """The inputs of a call on a short text. sizes: B, n_head and head_dim."""
+def attend(rng, drawn: dict, *sizes: int, **more) -> dict:
+    """The inputs of a call. sizes: B, n_head and head_dim."""
     return inputs(rng, drawn, *sizes, function=ACROSS, **more)
 
 
@@ -48,7 +48,7 @@ def memory(rng, lengths, B: int, n: int, *heads: int, gradients: bool = False, *
     return {"layer": module, "lengths": list(lengths), "B": B, "n": n, "gradients": gradients}
 
 
-@draws(ATTENTION, "6g-1-basic")
+@draws(ATTENTION, "6g-1-basic", "6g-3-hidden")
 def documents(rng):
     """Documents shorter and longer than the window and than a block; others, with another question,
     in the same shape; one document, documents and questions of one token; large scores.
@@ -56,82 +56,71 @@ def documents(rng):
     window, (many, much) = int(rng.integers(3, 6)), rng.integers((140, 1060), (170, 1100)).tolist()
     some = rng.choice(range(window + 3, 14), 3, replace=False).tolist()
     return [
-        short(rng, of(some, 7, window), 2, 3, 4),
-        short(rng, of((*some[1:], some[0] + 1), 6, window), 2, 3, 4),
-        short(rng, of((*some[::-1], 2), 4, window), 1, 2, 3, dtype="float64"),
-        short(rng, of((many, 40, 9), 6, int(rng.integers(20, 30))), 2, 1, 1),
-        short(rng, of((12,), 1, 2), 1, 2, 3),
-        short(rng, of((1, 1, 1), 3, 0), 2, 1, 4),
-        short(rng, of(some, 9, 0), 1, 2, 3),
-        short(rng, of(some, 5, 100), 1, 3, 2, transposed=True),
-        short(rng, of((1,), 1, 1), 1, 1, 1, dtype="float64"),
-        short(rng, of((5, much), 6, window), 1, 1, 1),  # longer than the smallest default stride
-        (short(rng, of(some, 5, window), 1, 2, 3, dtype="float64", scale=700.0), LARGE),
+        attend(rng, of(some, 7, window), 2, 3, 4),
+        attend(rng, of((*some[1:], some[0] + 1), 6, window), 2, 3, 4),
+        attend(rng, of((*some[::-1], 2), 4, window), 1, 2, 3, dtype="float64"),
+        attend(rng, of((many, 40, 9), 6, int(rng.integers(20, 30))), 2, 1, 1),
+        attend(rng, of((12,), 1, 2), 1, 2, 3),
+        attend(rng, of((1, 1, 1), 3, 0), 2, 1, 4),
+        attend(rng, of(some, 9, 0), 1, 2, 3),
+        attend(rng, of(some, 5, 100), 1, 3, 2, transposed=True),
+        attend(rng, of((1,), 1, 1), 1, 1, 1, dtype="float64"),
+        attend(rng, of((5, much), 6, window), 1, 1, 1),  # longer than the smallest default stride
+        (attend(rng, of(some, 5, window), 1, 2, 3, dtype="float64", scale=700.0), LARGE),
     ]
 
 
-@draws(ATTENTION, "6g-3-hidden")
-def more_documents(rng):
-    """A document longer than the smallest default stride; others, also in another order and with
-    another question; large scores.
-    """
-    lengths, window = rng.permutation([9, 14, 6, 11]).tolist(), int(rng.integers(2, 5))
-    return [
-        short(rng, of(lengths, 6, window), 1, 2, 3),
-        short(rng, of(lengths[1:] + lengths[:1], 6, window), 1, 2, 3),
-        short(rng, of((*lengths[:3], lengths[3] + 1), 5, window), 1, 2, 3),
-        short(rng, of((int(rng.integers(1100, 1200)), 4), 6, window), 1, 1, 2),
-        (short(rng, of(lengths, 7, window), 1, 2, 3, dtype="float64", scale=800.0), LARGE),
-    ]
-
-
-@draws(LONG, "6g-1-basic", "6g-3-hidden")
+@draws(LONG, "6g-1-basic")
 def many_documents(rng):
     """Many documents, each of which may be dense attention, but not all together."""
-    lengths = [int(rng.integers(190, 210))] * 80
-    return [text(rng, of(lengths, 20, int(rng.integers(250, 270))), function=ACROSS)]
+    lengths = [int(rng.integers(490, 510))] * 50
+    return [attend(rng, of(lengths, 20, int(rng.integers(50, 70))), 1, 1, 4)]
 
 
 @draws(MEMORY, "6g-2-basic", "6g-3-hidden")
-def memories(rng, large):
+def memories(rng):
     """Several documents, in another order, too; one, and some of one token; one state and several,
     of several sequences.
     """
-    lengths = rng.permutation([6, 9, 11, 14] if large else [3, 4, 6, 8]).tolist()
-    heads = (2, 3) if large else (2, 4)
+    lengths = _lengths(rng, 4)
     return [
-        memory(rng, lengths, 3, 5, *heads),
-        memory(rng, lengths[2:] + lengths[:2], 3, 5, *heads),
+        memory(rng, lengths, 3, 5, 2, 4),
+        memory(rng, lengths[2:] + lengths[:2], 3, 5, 2, 4),
         memory(rng, lengths[:1], 1, 4, 3, 2),
         memory(rng, [1, 6, 1], 2, 1, 2, 5),
     ]
 
 
 @draws(ATTENTION, "6g-5-basic", "6g-3-hidden")
-def gradients(rng, large):
+def gradients(rng):
     """Gradients of cross_document_attention."""
-    window, n, more = int(rng.integers(2, 5)), 7 if large else 4, {"gradients": True}
-    wide = [short(rng, of((150, 3), n, 20), 2, 2, 3, dtype="float64", **more)] if large else []
-    lengths = rng.permutation([9, 14, 6, 11] if large else [6, 9, 5]).tolist()
+    lengths, window = _lengths(rng, 3), int(rng.integers(2, 5))
+    drawn = of(lengths, 4, window), of(lengths[:2], 4, window), of((150, 3), 7, 20)
+    dtypes = "float32", "float64", "float64"
     return [
-        short(rng, of(lengths, n, window), 2, 1, 3, **more),
-        short(rng, of(lengths[:2], n, window), 1, 2, 3, dtype="float64", **more),
-        *wide,
+        attend(rng, each, 2, 1, 3, dtype=dtype, gradients=True)
+        for each, dtype in zip(drawn, dtypes)
     ]
 
 
 @draws(MEMORY, "6g-5-basic", "6g-3-hidden")
-def memory_gradients(rng, large):
+def memory_gradients(rng):
     """Gradients of remember and ask."""
-    lengths = rng.permutation([9, 14, 6] if large else [3, 5, 7]).tolist()
-    return [memory(rng, lengths, 2, 3, 2, 3, gradients=True, dtype="float64")]
+    return [memory(rng, _lengths(rng, 3), 2, 3, 2, 3, gradients=True, dtype="float64")]
+
+
+def _lengths(rng, count):
+    return rng.choice(range(3, 15), count, replace=False).tolist()
 
 
 @draws(LONG, "6g-6-basic", "6g-4-hidden")
 def long_documents(rng):
-    """Long documents, over which dense attention would be too slow."""
-    drawn = of((24_000, 1, int(rng.integers(2_000, 3_000))), 30, int(rng.integers(240, 260)))
-    return [text(rng, drawn, function=ACROSS)]
+    """Short documents, in which a loop over tokens is counted; and long ones, over which dense
+    attention would be too slow.
+    """
+    window, last = rng.integers((50, 2_000), (70, 3_000)).tolist()
+    loop, long = of((1500, 1, 300), 30, window), of((20_000, 1, last), 30, window)
+    return [attend(rng, each, 1, 1, 4) for each in (loop, long)]
 
 
 @draws(WORK, "6g-6-basic", "6g-4-hidden")
@@ -147,7 +136,7 @@ def misfits(rng):
     lengths = [], [a, 12 - a], [12 - b, b + 2], [a, 0], [12 - b, -2]
     plain = of([a, b], 12 - a - b, 3)
     others = {"kind": "iterator"}, *({"lengths": each} for each in lengths), {"window": -1}
-    return [short(rng, {**plain, **other}, 1, 2, 4) for other in ({}, *others)]
+    return [attend(rng, {**plain, **other}, 1, 2, 4) for other in ({}, *others)]
 
 
 @draws(MEMORY, "6g-7-basic")

@@ -1,13 +1,22 @@
-"""Questions 6d and 6g: the output of attention along a pattern or across documents, its gradients,
-and what it rejects.
+"""Questions 6d, step 2, basic, and 6g: attention along a pattern or across documents, its gradients
+and its work.
+
+What counts of the work is measured from outside: the processor seconds and the memory of the
+student's process, beside the seconds of dense attention on the same machine. Where the work is done
+makes no difference, so a thread, another process or NumPy hides nothing. Inside the process, FLOPs
+are counted for the limit of three times; a submission could hide some, but then they take time.
 """
 
 from dataclasses import dataclass
 
-from autograder import Answer, WrongAnswer, describe, probe
+from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
 from checks.problem6.q6d import given, shown
 from checks.problem6.shared import CHANGED, UNREACHED, differentiate
-from checks.support.asked import Asked, Close
+from checks.support.asked import Asked, Close, Same
+
+FLOPS = 3  # times those of the connections: the handout's limit
+SHARE = 0.5  # of the processor seconds of dense attention
+TIMED = 10_000  # positions and more; with fewer, starting a process would count too much
 
 
 @probe
@@ -15,45 +24,24 @@ def summed(x, seed, stretch):
     """For other probes: what a tensor (B, n_head, n, head_dim) is, and the sum of the entries of
     each position, or each stretch of positions, with random signs, over the root of their number.
 
-    Any wrong entry shows, and whole outputs would take too much room.
+    Any wrong entry shows, and whole outputs would take too much room. An error of such a sum is
+    about as large as those of single entries.
     """
     import numpy as np
     import torch
 
+    if x is None:
+        return None
+    says = f"sums of {stretch} positions each, with random signs"
+    what = f"{type(x).__name__} of shape {tuple(getattr(x, 'shape', ()))}"
+    what = f"{x.dtype} {what} on {x.device}" if isinstance(x, torch.Tensor) else what
     if not isinstance(x, torch.Tensor) or x.dim() != 4:
-        return x
-    what = f"a {x.dtype} tensor of shape {tuple(x.shape)} on {x.device}".replace("torch.", "")
+        return {"type": what, says: None}
     entries = x.detach().cpu().double().numpy()
     entries = entries * (2 * np.random.RandomState(seed).randint(0, 2, x.shape) - 1)
     sums = np.add.reduceat(entries.sum(axis=(0, 1, 3)), np.arange(0, x.size(2), stretch))
     sums /= np.sqrt(stretch * x.size(0) * x.size(1) * x.size(3))
-    return {
-        "what": what,
-        "stretch": stretch,
-        "sums": sums.astype("float32" if x.dtype == torch.float32 else "float64"),
-    }
-
-
-@dataclass(frozen=True)
-class Summed(Close):
-    """What `summed` gives. An error of such a sum is about as large as those of single entries."""
-
-    def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply; see `Asked`.
-
-        Raises:
-            WrongAnswer: they differ.
-        """
-        name = self.name.format(call=call)
-        if right is None:  # no gradients were asked for
-            return
-        Answer(got, name).present()
-        found = got if isinstance(got, dict) and "sums" in got else {"what": describe(got)}
-        if found.get("what") != right["what"]:
-            raise WrongAnswer(f"{name} should be {right['what']}; it is {found.get('what')}.")
-        each = "each position" if right["stretch"] == 1 else f"{right['stretch']} positions each"
-        words = f"{name}, summed over {each} with random signs"
-        self._require(words, found["sums"], right["sums"])
+    return {"type": what, says: sums.astype("float32" if x.dtype == torch.float32 else "float64")}
 
 
 @probe(uses=(given,))
@@ -96,7 +84,8 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
             x = x.transpose(1, 2).contiguous().transpose(1, 2)
         inputs[name] = x.requires_grad_(gradients)
     copies = {name: x.detach().clone() for name, x in inputs.items()}
-    output = call_attention(function, *inputs.values(), arguments)
+    with torch.set_grad_enabled(gradients):
+        output = call_attention(function, *inputs.values(), arguments)
     changed = [name for name, x in inputs.items() if not torch.equal(x, copies[name])]
     found = differentiate([output], inputs if gradients else {})
     return {
@@ -107,30 +96,185 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
     }
 
 
-def written(inputs: dict) -> str:
-    """The call as a student would write it."""
-    arguments, given = inputs["arguments"], "q, k, v"
-    if inputs["function"] == "cross_document_attention":
+@probe(uses=(attend,))
+def attend_long(**inputs):
+    """Run attention on a long text. In texts of up to 10,000 positions, "loop" says that it was
+    stopped after two operations of torch for each position, not counting views; along a pattern,
+    "work" has the FLOPs of products and fused attention for each number of a head. (In longer ones,
+    counting would take longer than they do.)
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+    from submission.problem6.efficient_attention import count_connections
+
+    class TooMany(BaseException):
+        """Not caught by `except Exception`."""
+
+    class Counter(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+            self.count += not operation.is_view
+            if self.count > 2 * n:
+                raise TooMany
+            return operation(*args, **(kwargs or {}))
+
+    def fused(q, k, v, *args, out_shape=None, **kwargs):  # on the CPU, unknown to flop_counter
+        return sdpa_flop_count(q, k, v)
+
+    # For matrices that may be sparse: flop_counter treats them as dense.
+    def product(a, b, *args, out_val=None, **kwargs):
+        numbers = a.numel() if a.layout == torch.strided else a.values().numel()
+        return 2 * numbers * b.shape[-1]
+
+    def added(_, *args, **kwargs):
+        return product(*args, **kwargs)
+
+    B, n_head, n, head_dim = inputs["shape"]
+    if n > 10_000:
+        return {"loop": False, "work": None, **attend(**inputs)}
+    product._get_raw = added._get_raw = True
+    aten = torch.ops.aten
+    known = {
+        aten._scaled_dot_product_flash_attention_for_cpu: fused,
+        aten.mm: product,
+        aten.addmm: added,
+        aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
+    }
+    try:
+        with Counter(), FlopCounterMode(display=False, custom_mapping=known) as flops:
+            reply = attend(**inputs)
+    except TooMany:
+        return {"loop": True}
+    work = None
+    if inputs["function"] == "sparse_attention":
+        work = {
+            "products": flops.get_total_flops() / (4 * head_dim * B * n_head),
+            "connections": count_connections(n, *given(**inputs["arguments"])),
+            "pairs": n**2,
+        }
+    return {"loop": False, "work": work, **reply}
+
+
+def attention_as_written(inputs: dict) -> str:
+    """A call of attention as a student would write it."""
+    arguments, function = inputs["arguments"], inputs["function"]
+    if function == "cross_document_attention":
         lengths = arguments["lengths"]
         some = lengths if len(lengths) < 9 else f"{len(lengths)} times {lengths[0]}"
         some = f"iter({some})" if arguments["kind"] == "iterator" else some
         words = f"{some}, {arguments['window']}"
     else:
-        given = given if inputs["function"] == "sparse_attention" else "x"
-        words = shown(arguments)
-    dtype = inputs.get("dtype", "float32")
-    return f"{inputs['function']}({given}, {words}), with q {tuple(inputs['shape'])} {dtype}"
+        words = shown(**arguments)
+    x = "x" if function == "SparseSelfAttention" else "q, k, v"
+    return f"{function}({x}, {words}), with q {tuple(inputs['shape'])} {inputs['dtype']}"
 
 
+@dataclass(frozen=True)
+class Work:
+    """FLOPs of at most FLOPS times those of the connections, or of half of all pairs."""
+
+    def require(self, call: str, got, right) -> None:
+        """Raise WrongAnswer if there are more; see `Asked`."""
+        if right is None:  # not counted
+            return
+        products, count = Answer(got, call)["products"].number(), right["connections"]
+        allowed = max(FLOPS * count, right["pairs"] / 2)
+        if products > allowed:
+            raise WrongAnswer(
+                f"{call}, takes the FLOPs of {products:,.0f} connections in each head, where there "
+                f"are {count:,} and {allowed / count:.1f} times as many are allowed. Does a block "
+                "multiply keys that it hides?"
+            )
+
+
+# the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
+OUTPUT = Close("The output of {call}", {"float32": 3e-5, "float64": 3e-10})
 GRADIENT = {"float32": 3e-4, "float64": 3e-9}
 ATTENTION = Asked(
     attend,
-    written,
+    attention_as_written,
     {
-        # the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
-        "output": Summed(tolerance={"float32": 3e-5, "float64": 3e-10}),
+        "output": OUTPUT,
         "changed": CHANGED,
         "unreached": UNREACHED,
-        **{name: Summed(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
+        **{name: Close(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
     },
 )
+LONG = Asked(
+    attend_long,
+    attention_as_written,
+    {
+        "loop": Same(
+            "{call} takes more than two operations of torch for each position. Is there a loop "
+            "over positions? Process many rows at once."
+        ),
+        "output": OUTPUT,
+        "work": Work(),
+    },
+    causes=False,  # dense attention takes too long
+)
+
+
+@probe
+def seconds_of_a_pair():
+    """Time dense attention over 20,000 positions by some of its rows: the seconds for each pair, in
+    the median of five runs. Nothing of the submission is imported.
+    """
+    import time
+
+    import torch
+    import torch.nn.functional as F
+
+    q, k, v = torch.randn(3, 1, 1, 20_000, 4)
+    mask = torch.rand(128, 20_000) < 0.01
+    seconds = []
+    for _ in range(6):  # the first starts what all of them need
+        started = time.process_time()
+        F.scaled_dot_product_attention(q[:, :, :128], k, v, attn_mask=mask)
+        seconds.append(time.process_time() - started)
+    return sorted(seconds[1:])[2] / mask.numel()
+
+
+def require_little_work(student, context, calls) -> None:
+    """Check the output of long texts, the FLOPs of the shorter ones, and the processor seconds of
+    the others: less than dense attention would take over each document, or over all if they are
+    many and short. The memory has the check's limit.
+
+    Raises:
+        Failed: a result is wrong, or takes too much work or memory.
+    """
+    for call in [call for call in calls if call.probe == LONG.probe.name]:
+        what, n, before = LONG.written(call), call.inputs["shape"][2], student.cpu_seconds
+        try:
+            LONG.require(student, [call])
+        except Failed as failed:
+            if failed.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT):
+                failed.message += (
+                    f"\nThe call was {what}. Compute only the connected pairs, a block at a time, "
+                    "and keep nothing of a block but its output."
+                )
+            raise
+        seconds = student.cpu_seconds - before
+        if n < TIMED:
+            continue
+        lengths = call.inputs["arguments"].get("lengths", [n])
+        lengths = lengths if max(lengths) > 1000 else [n]
+        pair = context.once(student, "dense", lambda: student.run(seconds_of_a_pair).number())
+        dense = pair * sum(length**2 for length in lengths)
+        student.note(f"seconds at {n:,}, as a share of dense attention's", seconds / dense)
+        if seconds > SHARE * dense:
+            raise WrongAnswer(
+                f"{what} takes {seconds:.1f} seconds of the processor: {seconds / dense:.1f} times "
+                f"what dense attention would take here; {SHARE} times are allowed. Compute only "
+                "the connected pairs, many rows at once."
+            )
+
+
+@check("6d-8-basic", "6d-15-basic", "6d-16-basic", "6d-19-basic")
+def test_attention(student, context, calls):
+    """Outputs, gradients and refusals of short texts, and the work of long ones."""
+    ATTENTION.require(student, calls)
+    require_little_work(student, context, calls)

@@ -1,9 +1,12 @@
-"""Question 6d, step 3, basic: SparseSelfAttention: copies of a dense module's weights, rotations,
-the predictor's choice; what is rejected, and where there is no limit.
+"""Question 6d, steps 3 and 4, basic: SparseSelfAttention, new or from a dense module, and
+StreamingAttention.
 """
 
-from autograder import check, probe
-from checks.problem6.q6d_work import require_little_work
+from dataclasses import dataclass, replace
+
+from autograder import Answer, WrongAnswer, check, probe
+from checks.problem6.q6d import Exact
+from checks.problem6.q6d_attention import require_little_work
 from checks.problem6.shared import CHANGED, TOLERANCE
 from checks.support.asked import Asked, Close, Same
 
@@ -74,12 +77,10 @@ def run_layer(layer, B, T, chosen, once):
     x = torch.from_numpy(draw_layer(layer, B, T)[1]).to(getattr(torch, layer["dtype"]))
     copy = x.clone()
     module.eval()
+    positions = [] if chosen is None else [iter(chosen) if once else chosen]
     with torch.no_grad():
-        module(-x) if chosen is None else module(-x, [])
-        if chosen is None:
-            output = module(x)
-        else:
-            output = module(x, iter(chosen) if once else chosen)
+        module(-x, *[[] for _ in positions])
+        output = module(x, *positions)
     return {
         "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
         "no copies": [name for name in own if dense and not copied[name]],
@@ -131,10 +132,187 @@ LAYER = Asked(
 
 
 @check("6d-9-basic", "6d-20-basic")
-def test_module(student, calls):
+def test_module(student, context, calls):
     """From a dense module, whose output it reproduces if the pattern covers everything; other
     patterns; rotation, also of longer sequences; new; the predictor; no dense attention; what is
     rejected, and where there is no limit.
     """
     LAYER.require(student, calls)
-    require_little_work(student, calls)
+    require_little_work(student, context, calls)
+
+
+# --------------------------------------------------------------------------------------------------
+# The stream
+
+
+@probe
+def count_held(stream, module):
+    """For other probes: the bytes of all floating-point numbers reachable from a stream, without
+    the module's: in tensors and arrays (including those of which they are views), raw bytes, and
+    single numbers. And whether a tensor has an autograd history.
+    """
+    import gc
+    import types
+
+    import numpy as np
+    import torch
+
+    strange = type, types.ModuleType, types.FunctionType  # they lead to all that is imported
+    seen = {id(value) for value in (module, *module.parameters(), *module.buffers())}
+    sizes, single, history, waiting = {}, 0, False, [stream]
+    while waiting and len(seen) < 200_000:
+        thing = waiting.pop()
+        if id(thing) in seen or isinstance(thing, strange):
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, torch.Tensor):
+            if thing.is_floating_point():
+                sizes[thing.untyped_storage().data_ptr()] = thing.untyped_storage().nbytes()
+                history = history or thing.grad_fn is not None
+        elif isinstance(thing, np.ndarray) and thing.base is not None:
+            waiting.append(thing.base)
+        elif isinstance(thing, np.ndarray) and thing.dtype.kind in "fcV":
+            sizes[thing.__array_interface__["data"][0]] = thing.nbytes
+        elif isinstance(thing, (bytes, bytearray)):
+            sizes["raw", id(thing)] = len(thing)
+        elif isinstance(thing, (float, np.floating)):
+            single += 1
+        else:
+            waiting += gc.get_referents(thing)
+    # a few numbers are not a cache
+    return sum(sizes.values()) + 4 * max(single - 16, 0), history
+
+
+@probe(uses=(draw_layer, make_layer, count_held))
+def read_stream(layer, B, cuts, declared, max_global, in_turns, once, bad):
+    """Read x with StreamingAttention, in calls of as many positions as `cuts` says: of each call
+    the output, and what the stream is and holds after it.
+
+    It may take turns with another stream of the same module. `bad`: before a call, a number of
+    positions comes with another number of booleans; a ValueError for it may be ignored.
+    """
+    import contextlib
+
+    import torch
+
+    from submission.problem6.efficient_attention import StreamingAttention
+
+    module, *_ = make_layer(layer)
+    limit = () if max_global is None else (max_global,)
+    stream, other = (StreamingAttention(module, *limit) for _ in range(2))
+    x = torch.from_numpy(draw_layer(layer, B, sum(cuts))[1]).to(getattr(torch, layer["dtype"]))
+    reply = {name: [] for name in "output length global held history cached bytes".split()}
+    for number, part in enumerate(x.split(cuts, dim=1)):
+        if bad is not None and number == bad["call"]:
+            with contextlib.suppress(*[ValueError] * bad["ignored"]):
+                stream.append(x.new_ones(B, bad["positions"], x.size(2)), [True] * bad["booleans"])
+        start = sum(cuts[:number])
+        flags = [position in declared for position in range(start, start + part.size(1))]
+        if in_turns:
+            other.append(-part, [not flag for flag in flags])
+        more = [iter(flags) if once else flags] if any(flags) else []
+        reply["output"].append(stream.append(part.clone(), *more))
+        held, history = count_held(stream, module)
+        cached = stream.cached_positions()
+        least = 2 * part[:, 0].nbytes * len(cached) if isinstance(cached, list) else 0
+        reply["length"].append(stream.length)
+        reply["global"].append([*stream.global_positions])
+        reply["held"].append({"least": 0, "size": held})
+        reply["history"].append(history)
+        reply["cached"].append(cached)
+        reply["bytes"].append({"least": least, "size": stream.cache_bytes()})
+    return reply
+
+
+def stream_as_written(inputs: dict) -> str:
+    """A stream as a student would make it, and what it reads."""
+    layer, cuts, bad = inputs["layer"], inputs["cuts"], inputs["bad"]
+    limit = "" if inputs["max_global"] is None else f", max_global={inputs['max_global']}"
+    calls = f"calls of {cuts}" if len({*cuts}) > 1 else f"calls of {cuts[0]} each"
+    shape = (inputs["B"], sum(cuts), layer["n_embd"])
+    words = (
+        f"StreamingAttention({made(layer)}{limit}), which reads x {shape} in {calls}, declared "
+        f"global {inputs['declared']}"
+    )
+    words += ", in turns with another stream of the same module" * inputs["in_turns"]
+    words += ", with an iterator of booleans" * inputs["once"]
+    if bad is not None:
+        words += (
+            f", after an append of {bad['positions']} positions with {bad['booleans']} booleans as "
+            f"call {bad['call'] + 1}"
+        )
+        words += ", whose ValueError is caught" * bad["ignored"]
+    return words
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a stream is after each call of append: a number, or a list of positions.
+
+    name: of the value. rule: judges one.
+    """
+
+    name: str
+    rule: object
+
+    def require(self, call: str, got, right) -> None:
+        """Raise WrongAnswer for the first that is wrong; see `Asked`."""
+        if not isinstance(got, list) or len(got) != len(right):
+            raise WrongAnswer(f"{call} gave no reply.")
+        for number, pair in enumerate(zip(got, right), 1):
+            self.rule.require(f"{self.name} after call {number} of {call}", *pair)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """At least as many bytes as needed, and no more than the reference's, which has room for R +
+    max_global keys and values from its first call on: the most that is allowed.
+    """
+
+    def require(self, call: str, got, right) -> None:
+        """Raise WrongAnswer if there are fewer or more; see `Asked`."""
+        size, least, most = Answer(got, call)["size"].number(), right["least"], right["size"]
+        if not least <= size <= most:
+            raise WrongAnswer(
+                f"{call} should be {least:,} to {most:,} bytes; the most is what keys and values "
+                f"of R + max_global positions take. It is {size:,}. A view keeps its whole tensor "
+                "alive: clone() what is kept."
+            )
+
+
+STREAM = Asked(
+    read_stream,
+    stream_as_written,
+    {
+        "output": Close("In {call}, outputs", TOLERANCE),
+        "length": Steps("length", Exact()),
+        "global": Steps("global_positions", Exact()),
+        "history": Same(
+            "The cache of {call} has an autograd history, which keeps everything alive that it was "
+            "computed from. Use torch.no_grad()."
+        ),
+        "held": Steps("What the stream keeps alive, in tensors, arrays or bytes,", Bytes()),
+    },
+)
+CACHE = replace(
+    STREAM,
+    reply={
+        **STREAM.reply,
+        "cached": Steps("cached_positions()", Exact()),
+        "bytes": Steps("cache_bytes()", Bytes()),
+    },
+)
+
+
+@check("6d-10-basic", "6d-21-basic")
+def test_stream(student, calls):
+    """The outputs, however the sequence is cut; the memory; what is rejected, and that the stream
+    is then as before.
+    """
+    STREAM.require(student, calls)
+
+
+@check("6d-17-basic")
+def test_cache(student, calls):
+    """cached_positions and cache_bytes, too."""
+    CACHE.require(student, calls)
