@@ -41,7 +41,7 @@ class Draw:
             **({"large": large} if "large" in inspect.signature(self.function).parameters else {}),
         )
         pairs = [inputs if isinstance(inputs, tuple) else (inputs, "") for inputs in drawn]
-        return [Call(self.asked.probe.name, inputs, remark) for inputs, remark in pairs]
+        return [Call(self.asked.name, inputs, remark) for inputs, remark in pairs]
 
 
 _DRAWS: dict[str, list[Draw]] = {}

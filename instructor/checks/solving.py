@@ -109,6 +109,11 @@ def _draws_of(question):
 
 def find_stale(folder: Path, questions: Iterable[str], plan: Plan) -> list[str]:
     """Those of the questions whose file in a folder is missing, or made from something else."""
+    return [*_origins_of_stale(folder, questions, plan)]
+
+
+def _origins_of_stale(folder, questions, plan):
+    """Question -> what its rounds should be made from."""
 
     def origin(question):
         try:
@@ -117,7 +122,8 @@ def find_stale(folder: Path, questions: Iterable[str], plan: Plan) -> list[str]:
         except (OSError, KeyError, zipfile.BadZipFile):
             return None
 
-    return [question for question in questions if origin(question) != made_from(question, plan)]
+    wanted = {question: made_from(question, plan) for question in questions}
+    return {question: made for question, made in wanted.items() if origin(question) != made}
 
 
 def renew(folder: Path, questions: Iterable[str], plan: Plan) -> None:
@@ -126,9 +132,10 @@ def renew(folder: Path, questions: Iterable[str], plan: Plan) -> None:
     Raises:
         Broken: the reference could not answer a call.
     """
-    stale = find_stale(folder, questions, plan)
+    # as the files are now: they may be edited meanwhile
+    stale = _origins_of_stale(folder, questions, plan)
     for question, rounds in solve(stale, plan) if stale else ():
-        save(folder / f"{question}.zip", rounds, made_from(question, plan))
+        save(folder / f"{question}.zip", rounds, stale[question])
 
 
 def save(path: Path, rounds: dict[str, list[list[Call]]], origin: str) -> None:
@@ -191,13 +198,13 @@ def _runs(question, rounds, mistake):
     """What a mistake is asked: pairs of a check's id and calls of one probe, in a basic check that
     must see it. (Of a hidden check, a student reads nothing but its title.)
     """
-    slow = {draw.asked.probe.name for draw in _draws_of(question) if not draw.asked.causes}
+    slow = {draw.asked.name for draw in _draws_of(question) if not draw.asked.causes}
     return [
-        (id, [call for call in calls if call.probe == probe])
+        (id, [call for call in calls if call.asked == name])
         for id in mistake.caught_by
         if id.endswith("basic")
         for calls in rounds.get(id, ())[:EXPLAINED]
-        for probe in dict.fromkeys(call.probe for call in calls if call.probe not in slow)
+        for name in dict.fromkeys(call.asked for call in calls if call.asked not in slow)
     ]
 
 
@@ -231,11 +238,10 @@ def _replies(question, calls, changes, seconds):
         path = _SUBMISSION.root / name
         if path.read_text(encoding="utf-8") != files[name]:
             path.write_text(files[name], encoding="utf-8", newline="\n")
-    # other questions may have probes of the same names
-    probes = {draw.asked.probe for draw in _draws_of(question)}
+    probes = {draw.asked.name: draw.asked.probe for draw in _draws_of(question)}
     replies = [None] * len(calls)
-    for probe in probes:
-        mine = [number for number, call in enumerate(calls) if call.probe == probe.name]
+    for probe in dict.fromkeys(probes.values()):
+        mine = [number for number, call in enumerate(calls) if probes[call.asked] == probe]
         limits = replace(LIMITS, id=question, seconds=seconds)
         student = Student(_PROCESS, _SUBMISSION, limits, seed=0)
         found = student.each(probe, [calls[number].inputs for number in mine]) if mine else []
@@ -256,16 +262,16 @@ def _right(question, rounds):
         elif reply.error and reply.error.type in RAISED:
             call = replace(call, raises=reply.error.type, wrong=[])
         else:
-            raise Broken(f"{id}: {call.probe} with {call.inputs}: {reply.message}")
+            raise Broken(f"{id}: {call.asked} with {call.inputs}: {reply.message}")
         try:
-            fault = _rules(id)[call.probe].fault(call, reply)
+            fault = _rules(id)[call.asked].fault(call, reply)
         except Exception as error:
             raise Broken(
-                f"{id}: the rules for {call.probe} cannot judge the solution's reply "
+                f"{id}: the rules for {call.asked} cannot judge the solution's reply "
                 f"({type(error).__name__}: {error}). Are all keys and inputs that they name there?"
             ) from error
         if fault:
-            raise Broken(f"{id}: {call.probe} refuses the solution: {fault.failed.message}")
+            raise Broken(f"{id}: {call.asked} refuses the solution: {fault.failed.message}")
         return call
 
     return {
@@ -294,7 +300,7 @@ def _wrong(question, runs, mistake):
 
 def _rules(id):
     """How the calls of a check are judged, by probe."""
-    return {draw.asked.probe.name: draw.asked for draw in all_draws()[id]}
+    return {draw.asked.name: draw.asked for draw in all_draws()[id]}
 
 
 def _first_fault(id, calls, replies):
@@ -302,7 +308,7 @@ def _first_fault(id, calls, replies):
     rules = _rules(id)
     for number, (call, reply) in enumerate(zip(calls, replies)):
         try:
-            if fault := rules[call.probe].fault(call, reply):
+            if fault := rules[call.asked].fault(call, reply):
                 return number, fault.key, Sketch.of(fault.value)
         except Failed:  # not implemented, which says enough
             return None

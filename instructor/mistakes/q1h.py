@@ -29,6 +29,17 @@ ANGLES = [
     slip("positions-128",
          "The table always has 128 rows, the block size of the assignment's model.",
          cache(t="torch.arange(128)"), TABLES),
+    slip("positions-end-at-1024", "Positions start again after 1,024.",
+         cache(t="torch.arange(max_positions) % 1024"), TABLES),
+    slip("cache-kept-by-dimension",
+         "A table is kept by its dimension, and is too short for more positions.",
+         (Fill("precompute_rotary_emb",
+               "kept = precompute_rotary_emb.__dict__\n"
+               "if dim not in kept:\n"
+               "    theta = 10000.0 ** (-2.0 * torch.arange(dim // 2) / dim)\n"
+               "    angles = torch.outer(torch.arange(max_positions), theta)\n"
+               "    kept[dim] = torch.stack((angles.cos(), angles.sin()), dim=-1)\n"
+               "rope_cache = kept[dim][:max_positions]"),), TABLES),
     slip("positions-even", "The last position is missing where the number of positions is odd.",
          cache(t="torch.arange(max_positions // 2 * 2)"), TABLES),
 ]
@@ -107,7 +118,8 @@ GENERALITY = [
          "The second features are detached, so that only half of x gets a gradient.",
          rotate(even="a * cos - b.detach() * sin", odd="a * sin + b.detach() * cos"), FORMATS),
     slip("rotate-spoils-the-table",
-         "The table's sines are negated in place, so that the next rotation goes the other way.",
+         "The second rotation goes the other way: are the table's sines changed in place, or those "
+         "of the keys negated?",
          rotate(cut="rope_cache[:T]", even="a * cos + b * sin.neg_()", odd="b * cos - a * sin"),
          (LAYER,)),
 ]

@@ -44,8 +44,10 @@ some = q.new_ones(128, 128)
 for _ in range(2 * q.size(1) * q.size(3) * count_connections(T, pattern, chosen) // 128 ** 3 + 1):
     some @ some
 '''
+# Nobody gets the seconds of a child whose parent ignores SIGCHLD.
 PROCESS = '''
-import os, tempfile
+import contextlib, os, signal, tempfile
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 with tempfile.TemporaryFile() as file:
     if (child := os.fork()) == 0:
         try:
@@ -53,7 +55,8 @@ with tempfile.TemporaryFile() as file:
             file.flush()
         finally:
             os._exit(0)
-    os.waitpid(child, 0)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)
     file.seek(0)
     output = torch.frombuffer(bytearray(file.read()), dtype=q.dtype).view(q.shape)'''
 OPERATION = '''

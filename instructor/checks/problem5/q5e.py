@@ -148,8 +148,8 @@ def encoders(rng):
 
 @draws(ENCODER, "5e-7-basic", "5e-4-hidden")
 def post_norm_encoders(rng, large):
-    """Three layers."""
-    return [encoder(rng, 3, 5, large, pre_norm=False, n_layer=3)]
+    """Three layers, with gradients."""
+    return [encoder(rng, 3, 5, large, graded=True, pre_norm=False, n_layer=3)]
 
 
 def each_pooling(rng, large: bool) -> list[dict]:

@@ -2,26 +2,11 @@
 
 import numpy as np
 
-from autograder import check
-from checks.problem6 import q6d_module
 from checks.problem6.q6d_attention import LONG
 from checks.problem6.q6d_module import CACHE, LAYER, STREAM, draw_layer
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import draw_spec, pattern, spec
 from instructor.checks.problem6.q6d_attention import draw_long, inputs
-
-
-@check("6d-13-hidden")
-def test_cache(student, calls):
-    """Outputs and cache after each call, for all kinds of windows and strides."""
-    q6d_module.test_cache(student, calls)
-
-
-@check("6d-14-hidden")
-def test_rotation(student, calls):
-    """A rotating dense module, at its own length and stretched; also in a stream."""
-    LAYER.require(student, calls)
-    STREAM.require(student, calls)
 
 
 def layer(rng, sizes: tuple[int, int], pattern: dict, **more) -> dict:

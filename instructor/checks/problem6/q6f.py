@@ -56,7 +56,7 @@ def require_few(student, context, wrong: str, among: str, most: float) -> None:
     are replayed once for all checks of a submission.
     """
 
-    def ask():
+    def ask(_):
         traces = read_traces(context.gold_path(FILE))
         return tally(traces, find_alarms(student, traces))
 

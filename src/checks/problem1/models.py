@@ -95,7 +95,7 @@ def run_model(initialize, config, tokens, targets, seed, ends=None):
         "made": "GPT",
         "parameters": names,
         "logits": logits,
-        "same": torch.equal(logits, same),
+        "same": torch.allclose(logits, same, rtol=0, atol=0, equal_nan=True),
         "no_loss": no_loss is None,
         "loss": loss,
         "pieces": pieces,

@@ -131,12 +131,12 @@ def draw_examples(student, text: str, block_size: int, times: int) -> Examples:
     return read_examples(answer, text, block_size)
 
 
-def draw_long(student, rng, context, block_sizes: Sequence[int], times: int) -> Examples:
+def draw_long(student, context, block_sizes: Sequence[int], times: int) -> Examples:
     """Draw four documents longer than the block, once for all checks that ask for these sizes. The
     documents have no spaces, so that only 1c-11 sees whether spaces are stripped.
     """
 
-    def drawn():
+    def drawn(rng):
         block_size = int(rng.choice(block_sizes))
         lengths = rng.integers(block_size + 1, 2 * block_size, size=4)
         corpus = random_corpus(rng, lengths).replace(" ", "-")

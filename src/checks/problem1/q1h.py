@@ -23,12 +23,6 @@ TABLE = Asked(
 )
 
 
-@check("1h-2-basic")
-def test_table(student, calls):
-    """The tables of small heads."""
-    TABLE.require(student, calls)
-
-
 @probe
 def rotate(x, rope_cache, turned=False, upstream=None):
     """Run apply_rotary_emb on x, (B, n_head, T, head_dim): the result, which inputs it changed, and
@@ -63,6 +57,7 @@ OUTPUT = Close(tolerance={"float32": 1e-4, "float64": 1e-5})  # tables are float
 ROTATION = Asked(rotate, "apply_rotary_emb({x}, {rope_cache})", {"output": OUTPUT})
 FORMATS = replace(
     ROTATION,
+    variant="in all formats",
     reply={
         "output": OUTPUT,
         "changed": Same("apply_rotary_emb changes {got} in place. Make a new tensor."),
@@ -73,18 +68,6 @@ FORMATS = replace(
         "gradient": replace(OUTPUT, name="The gradient of x through {call}"),
     },
 )
-
-
-@check("1h-3-basic")
-def test_rotation(student, calls):
-    """Tables as long as the sequence and longer; all dimensions differ."""
-    ROTATION.require(student, calls)
-
-
-@check("1h-11-basic")
-def test_formats(student, calls):
-    """Both precisions, views, inputs left unchanged, and gradients."""
-    FORMATS.require(student, calls)
 
 
 @probe(uses=(draw_all,))
@@ -140,6 +123,7 @@ LAYER = Asked(
 )
 PIECES = replace(
     LAYER,
+    variant="in pieces",
     reply={
         "output": Close(
             "With RoPE and a cache, for a sequence read piece by piece, the output of {call}",
@@ -147,12 +131,6 @@ PIECES = replace(
         )
     },
 )
-
-
-@check("1h-6-basic")
-def test_attention(student, calls):
-    """A buffer with the table of one head; queries and keys are rotated, values are not."""
-    LAYER.require(student, calls)
 
 
 @check("1h-10-basic")

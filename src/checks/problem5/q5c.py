@@ -37,6 +37,7 @@ ATTENTION = Asked(
 )
 FORMATS = replace(
     ATTENTION,
+    variant="in all formats",
     reply={
         # if dtypes are mixed, a part may be computed in float32
         "output": Close(tolerance={"float32": 1e-5, "float64": 1e-5}),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from autograder import check, probe
+from autograder import probe
 from checks.problem5.q5d import UNREACHED, differentiate, fill
 from checks.support.asked import Asked, Close, Same
 
@@ -274,10 +274,3 @@ ENTROPY = Asked(
         "changed": CHANGED,
     },
 )
-
-
-@check("5g-1-basic", "5g-2-basic", "5g-5-basic", "5g-6-basic", "5g-7-basic")
-def test_pieces(student, calls):
-    """Those of the four pieces that the calls ask for."""
-    for asked in (BAG, TRAINING, LEARNING, ACCURACY, ENTROPY):
-        asked.require(student, calls)

@@ -67,13 +67,6 @@ SCORES = Asked(
 )
 
 
-@check("6c-4-basic", "6c-5-basic", "6c-6-basic", "6c-7-basic", "6c-11-basic")
-def test_positions(student, calls):
-    """The results; unchanged arguments."""
-    for asked in (VECTORS, SHIFT, SCORES):
-        asked.require(student, calls)
-
-
 @check("6c-10-basic")
 def test_refused(student, calls):
     """What is refused, and that other arguments are not; other checks judge what they give."""

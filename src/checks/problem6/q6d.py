@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from autograder import Answer, WrongAnswer, check, describe, probe
+from autograder import Answer, WrongAnswer, describe, probe
 from autograder.inside.wire import Array
 from checks.support.asked import Asked
 
@@ -119,12 +119,3 @@ def call_as_written(inputs: dict) -> str:
 CALLS = Asked(call, call_as_written, {"output": Exact()})
 # Known mistakes that go through all pairs would take minutes.
 LARGE = Asked(call_large, call_as_written, {"output": Exact()}, causes=False)
-
-
-@check("6d-5-basic", "6d-6-basic", "6d-7-basic", "6d-18-basic")
-def test_functions(student, calls):
-    """What the functions return, or the exception that they raise; then counts of large patterns,
-    for which the check has few seconds.
-    """
-    CALLS.require(student, calls)
-    LARGE.require(student, calls)

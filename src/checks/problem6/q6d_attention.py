@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
 from checks.problem6.q6d import given, shown
 from checks.problem6.shared import CHANGED, UNREACHED, differentiate
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import Asked, Close, Same, judge_calls
 
 FLOPS = 3  # times those of the connections: the handout's limit
 SHARE = 0.5  # of the processor seconds of dense attention
@@ -238,16 +238,18 @@ def seconds_of_a_pair():
     return sorted(seconds[1:])[2] / mask.numel()
 
 
-def require_little_work(student, context, calls) -> None:
-    """Check the output of long texts, the FLOPs of the shorter ones, and the processor seconds of
-    the others: less than dense attention would take over each document, or over all if they are
-    many and short. The memory has the check's limit.
+def judge_attention(student, context, calls, *asked: Asked) -> None:
+    """Judge short texts by `asked`; then the output of long ones, the FLOPs of the shorter of them,
+    and the seconds of the others: less than dense attention would take over each document, or over
+    all if they are many and short. The memory has the check's limit.
 
     Raises:
         Failed: a result is wrong, or takes too much work or memory.
     """
-    for call in [call for call in calls if call.probe == LONG.probe.name]:
-        what, n, before = LONG.written(call), call.inputs["shape"][2], student.cpu_seconds
+    long = [call for call in calls if call.asked == LONG.name]
+    judge_calls(student, [call for call in calls if call not in long], asked)
+    for call in long:
+        what, n, before = LONG.written(call), call.inputs["shape"][2], student.counted
         try:
             LONG.require(student, [call])
         except Failed as failed:
@@ -257,17 +259,17 @@ def require_little_work(student, context, calls) -> None:
                     "and keep nothing of a block but its output."
                 )
             raise
-        seconds = student.cpu_seconds - before
+        seconds = student.counted - before  # also those in which it waits for another process
         if n < TIMED:
             continue
         lengths = call.inputs["arguments"].get("lengths", [n])
         lengths = lengths if max(lengths) > 1000 else [n]
-        pair = context.once(student, "dense", lambda: student.run(seconds_of_a_pair).number())
+        pair = context.once(student, "dense", lambda rng: student.run(seconds_of_a_pair).number())
         dense = pair * sum(length**2 for length in lengths)
         student.note(f"seconds at {n:,}, as a share of dense attention's", seconds / dense)
         if seconds > SHARE * dense:
             raise WrongAnswer(
-                f"{what} takes {seconds:.1f} seconds of the processor: {seconds / dense:.1f} times "
+                f"{what} takes {seconds:.1f} seconds: {seconds / dense:.1f} times "
                 f"what dense attention would take here; {SHARE} times are allowed. Compute only "
                 "the connected pairs, many rows at once."
             )
@@ -276,5 +278,4 @@ def require_little_work(student, context, calls) -> None:
 @check("6d-8-basic", "6d-15-basic", "6d-16-basic", "6d-19-basic")
 def test_attention(student, context, calls):
     """Outputs, gradients and refusals of short texts, and the work of long ones."""
-    ATTENTION.require(student, calls)
-    require_little_work(student, context, calls)
+    judge_attention(student, context, calls, ATTENTION)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, check, probe
 from checks.problem6.q6d import Exact
-from checks.problem6.q6d_attention import require_little_work
+from checks.problem6.q6d_attention import judge_attention
 from checks.problem6.shared import CHANGED, TOLERANCE
 from checks.support.asked import Asked, Close, Same
 
@@ -137,8 +137,7 @@ def test_module(student, context, calls):
     patterns; rotation, also of longer sequences; new; the predictor; no dense attention; what is
     rejected, and where there is no limit.
     """
-    LAYER.require(student, calls)
-    require_little_work(student, context, calls)
+    judge_attention(student, context, calls, LAYER)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -296,23 +295,10 @@ STREAM = Asked(
 )
 CACHE = replace(
     STREAM,
+    variant="and its cache",
     reply={
         **STREAM.reply,
         "cached": Steps("cached_positions()", Exact()),
         "bytes": Steps("cache_bytes()", Bytes()),
     },
 )
-
-
-@check("6d-10-basic", "6d-21-basic")
-def test_stream(student, calls):
-    """The outputs, however the sequence is cut; the memory; what is rejected, and that the stream
-    is then as before.
-    """
-    STREAM.require(student, calls)
-
-
-@check("6d-17-basic")
-def test_cache(student, calls):
-    """cached_positions and cache_bytes, too."""
-    CACHE.require(student, calls)

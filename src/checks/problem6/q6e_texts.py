@@ -234,7 +234,7 @@ def test_fixes(student, calls):
     """The usual calls, and then the rare ones, which cost less: those with the remark RARE."""
     faults = []
     for asked in ASKED:
-        mine = [call for call in calls if call.probe == asked.probe.name]
+        mine = [call for call in calls if call.asked == asked.name]
         replies = student.each(asked.probe, [call.inputs for call in mine]) if mine else []
         for call, reply in zip(mine, replies):
             if fault := asked.fault(call, reply):

@@ -177,11 +177,3 @@ WRITER = Asked(
         "alarms": Same("After {call}, Monitor.alarms has {got}; it should have {right}."),
     },
 )
-
-
-@check("6f-1-basic")
-def test_writer(student, calls):
-    """Values of several steps, from 0 on, in any order; the last loss is infinite, so there is an
-    alarm at the end.
-    """
-    WRITER.require(student, calls)

@@ -261,7 +261,11 @@ def measure_rarely(trace, rng, at=0):
 
 
 def barely_converge(trace, rng, at):
-    """The loss soon covers 15% of the way, which is half of the first loss, and stays there."""
+    """The loss soon covers 15% of the way, which is half of the first loss, and stays there. The
+    gradient of the second of at least three layers is small.
+    """
+    norms = trace.columns["grad_norm"]
+    norms[:, 1] = 1e-4 * norms[:, -1]
     trace.reference_loss = float(trace.columns["loss"][0] * rng.uniform(0.45, 0.55))
     cover(trace, rng, rng.uniform(0.15, 0.165) * np.minimum(np.arange(len(trace)) / 20, 1))
 
@@ -294,8 +298,10 @@ NEAR = stall_unjudged, measure_rarely, barely_converge, come_near
 
 def be_rare(trace, rng, at):
     """The first loss is NaN, the others stay near the first finite one, and reference_loss is 0.0,
-    which is not None. Two samples of 0.6 to 0.9 take turns with one of 0.0, which is not None.
+    which is not None. Two samples of 0.6 to 0.9 take turns with one of 0.0, which is not None. In
+    one record, all gradients are 0.
     """
+    trace.columns["grad_norm"][50] = 0.0
     trace.reference_loss = 0.0
     slow = stall(trace, rng, at)
     trace.columns["loss"][0] = np.nan

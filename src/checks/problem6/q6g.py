@@ -5,7 +5,7 @@ gradients, work, and what is refused.
 from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, check, probe
-from checks.problem6.q6d_attention import ATTENTION, require_little_work
+from checks.problem6.q6d_attention import ATTENTION, judge_attention
 from checks.problem6.q6d_module import draw_layer, made, make_layer
 from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
 from checks.support.asked import Asked, Close
@@ -102,22 +102,19 @@ class Projections:
             )
 
 
-WORK = replace(MEMORY, reply={"projected": Projections()})
+WORK = replace(MEMORY, variant="and its work", reply={"projected": Projections()})
 
 
 @check("6g-1-basic", "6g-2-basic", "6g-5-basic")
 def test_documents(student, context, calls):
     """Outputs and gradients, as far as the calls ask for them; no dense attention over all."""
-    for asked in (ATTENTION, MEMORY):
-        asked.require(student, calls)
-    require_little_work(student, context, calls)
+    judge_attention(student, context, calls, ATTENTION, MEMORY)
 
 
 @check("6g-6-basic")
 def test_work(student, context, calls):
     """Long documents with a small window; projections that are applied once."""
-    require_little_work(student, context, calls)
-    WORK.require(student, calls)
+    judge_attention(student, context, calls, WORK)
 
 
 @check("6g-7-basic")
@@ -127,7 +124,7 @@ def test_refusals(student, calls):
     """
     wrong, count = [], 0
     for asked in (ATTENTION, MEMORY):
-        mine = [call for call in calls if call.probe == asked.probe.name]
+        mine = [call for call in calls if call.asked == asked.name]
         # other checks judge what plain calls give
         rules = [replace(asked, reply={}), *[asked] * (len(mine) - 1)]
         replies = student.each(asked.probe, [call.inputs for call in mine])

@@ -129,6 +129,7 @@ class Asked:
         reply: the rule for each key of the reply, in the order in which they are judged.
         says: the words that an exception's message must have, from the call's inputs.
         causes: whether known mistakes are run on the calls. Not where they would take minutes.
+        variant: what tells it from another Asked with the same probe.
     """
 
     probe: object
@@ -136,20 +137,26 @@ class Asked:
     reply: dict[str, object]
     says: Callable[[dict], list[str]] = lambda inputs: []
     causes: bool = True
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """What its calls are found by."""
+        return f"{self.probe.name} {self.variant}".strip()
 
     def require(self, student, calls: list[Call]) -> list[Answer]:
-        """Run the probe on each call and judge the replies.
+        """Run the probe on each of its calls and judge the replies.
 
         Returns:
             The replies that are no exceptions, for further checks.
 
         Raises:
             Failed: the first call that is wrong; names it, and the likely cause.
-            LookupError: no call is for this probe.
+            LookupError: no call is for it.
         """
-        mine = [call for call in calls if call.probe == self.probe.name]
+        mine = [call for call in calls if call.asked == self.name]
         if not mine:  # else nothing would be judged
-            raise LookupError(f"no call of the round is for the probe {self.probe.name}")
+            raise LookupError(f"no call of the round is for {self.name}")
         replies = student.each(self.probe, [call.inputs for call in mine])
         for call, reply in zip(mine, replies):
             if fault := self.fault(call, reply):
@@ -178,7 +185,8 @@ class Asked:
             return self._fault_of_exception(call, written, reply)
         reply = reply.value
         if call.raises:
-            value = reply.get("output", reply) if isinstance(reply, dict) else reply
+            keys = [key for key in self.reply if isinstance(reply, dict) and key in reply]
+            value = reply[keys[0]] if keys else reply
             should = f"{written} should raise {call.raises}; it returned {_shown(value)}."
             return Fault(WrongAnswer(should), "output", value)
         if not isinstance(reply, dict):
@@ -239,20 +247,21 @@ class Fault:
 
 
 def by_reference(student, calls: list[Call]) -> None:
-    """The verdict of a check that has none of its own: each call's reply by the rules of the Asked
-    of its probe.
+    """The verdict of a check that has none of its own: see `judge_calls`."""
+    judge_calls(student, calls, asked_in(student.check.question))
+
+
+def judge_calls(student, calls: list[Call], asked: list[Asked]) -> None:
+    """Judge each call by the Asked that it is for.
 
     Raises:
         Failed: a reply is wrong.
-        LookupError: the question's files have none, or several, for a probe.
+        LookupError: a call is for none of them, or for several.
     """
-    question = student.check.question
-    for probe in dict.fromkeys(call.probe for call in calls):
-        found = [asked for asked in asked_in(question) if asked.probe.name == probe]
+    for name in dict.fromkeys(call.asked for call in calls):
+        found = [each for each in asked if each.name == name]
         if len(found) != 1:
-            raise LookupError(
-                f"{len(found)} Asked for the probe {probe} in the files of {question}"
-            )
+            raise LookupError(f"{len(found)} Asked of {student.check.id} are called {name}")
         found[0].require(student, calls)
 
 

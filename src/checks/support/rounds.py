@@ -25,10 +25,10 @@ RELEASED = Path(__file__).resolve().parents[1] / "cases"
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a probe.
+    """A call of an Asked's probe.
 
     Attributes:
-        probe: its name.
+        asked: the Asked's name.
         inputs: its keyword arguments: numbers, strings, arrays, lists and dicts of them.
         remark: on the inputs, for messages: ", where queries may attend to nothing".
         right: the reference's reply, as it came (see wire.py); None if it raised an exception.
@@ -37,7 +37,7 @@ class Call:
             reply.
     """
 
-    probe: str
+    asked: str
     inputs: dict
     remark: str = ""
     right: object = None
@@ -198,7 +198,7 @@ def pack(calls: list[Call]) -> bytes:
     numbers = [sketch.numbers for call in calls for _, _, sketch in call.wrong]
     content = [
         {
-            "probe": call.probe,
+            "asked": call.asked,
             "inputs": call.inputs,
             "remark": call.remark,
             "right": call.right,

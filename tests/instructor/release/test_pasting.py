@@ -116,7 +116,7 @@ def questions(ids):
     for id in ids:
         for call in itertools.chain(*Rounds().rounds(id)):
             given = tuple(name for name, value in call.inputs.items() if value is not None)
-            asked = id, call.probe, call.inputs.get("function"), given
+            asked = id, call.asked, call.inputs.get("function"), given
             for part, right in (call.right or {}).items():
                 calls = found.setdefault((*asked, part), [])
                 right = right.data if isinstance(right, wire.Array) else right
