@@ -105,6 +105,9 @@ MASKED_LENGTHS = [
     misconception("masked-fifth",
          "The mean is a quarter of what stays, which is a fifth of the text.",
          edit((MEAN, MEAN.replace("/ 4", "/ 5"))), SPANS),
+    edge("short-mean-2",
+         "In texts of 5 to 12 characters, 2 are masked on average, whatever the length.",
+         edit((MASKED, f"random.randint(1, 3) if 5 <= length <= 12 else {MASKED}")), SHORT),
     edge("short-narrow-normal",
          "In texts of under 12 characters a rounded normal number hardly ever leaves the mean.",
          edit((MASKED, f"{MASKED} if length >= 12 else max(1, round(random.gauss(length / 4, "

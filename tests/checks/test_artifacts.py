@@ -2,8 +2,10 @@
 only as far as they answer.
 """
 
+import contextlib
 import dataclasses
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +13,8 @@ import torch
 import proof
 from proof import MANIFEST, grade_folder, start_process
 
-from autograder import Verdict
+from autograder import Verdict, WrongAnswer
+from checks.problem1 import artifacts
 from checks.problem1.random_texts import vocabulary
 from checks.support.context import DATA
 from conftest import RESULTS, ROOT, SOLUTION, copy_reference, require_level
@@ -19,6 +22,7 @@ from instructor.checks.problem5.q5g_weights import read_sentences
 from instructor.checks.problem5.q5g_weights import vocabulary as occupations_vocabulary
 from instructor.datasets.worlds.exercises import GROUPS
 from jobs.presets import PRESETS
+from jobs.targets import JOBS
 
 DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
@@ -292,6 +296,25 @@ def test_weights_that_were_trained_on_the_questions_alone(folder, outcome, answe
     result = outcome(id)
     assert result.verdict is Verdict.WRONG_ANSWER
     assert "do not seem pretrained" in result.details + result.message
+
+
+@pytest.mark.parametrize(
+    ("read", "filled_in", "says"),
+    [
+        (0.44, 1.86, ""),  # the reference
+        (1.12, 3.3, ""),  # 75 epochs of finetuning at 1e-3
+        (3.0, 1.5, ""),  # trained on words that are cut out, and on nothing else
+        (0.93, 4.24, "by span corruption"),  # documents as they are, beside questions and answers
+        (2.6, 5.0, "seem pretrained: on documents"),  # questions and answers
+    ],
+)
+def test_losses_of_trainings(read, filled_in, says):
+    """As measured with the preset laptop."""
+    losses = {"asked": 0.01, "read": read, "filled_in": filled_in}
+    losses |= {"guessing": 3.97, "counting": 3.16}
+    job = JOBS["rope_eval_dev_with_pretrain"]
+    with pytest.raises(WrongAnswer, match=says) if says else contextlib.nullcontext():
+        artifacts._require_trained(losses, job, Path(job.reads))
 
 
 def test_questions_of_finetuning_that_no_job_could_read(folder, outcome, monkeypatch, tmp_path):

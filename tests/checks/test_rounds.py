@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import proof
-from proof import MANIFEST, grade_folder
+from proof import CHECKS, HIDDEN, MANIFEST, grade_folder
 
 from autograder import Answer, Failed, NotImplementedYet, Student, WrongAnswer, probe, require_close
 from autograder.inside import wire
-from checks.support.asked import Asked, Close, Same
+from autograder.judge import Verdicts
+from checks.support.asked import Asked, Close, Same, asked_in, by_reference
 from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, unpack
 from checks.support.staging import stage
 from common.files import UserError
@@ -66,6 +67,18 @@ def test_every_basic_check_has_rounds_and_a_seed_has_a_choice():
         rounds = Rounds().rounds(id)
         assert len(rounds) >= cases.PLAN.rounds and sum(map(len, rounds)) >= cases.PLAN.calls, id
         assert MANIFEST.checks[id].kind == "basic"
+
+
+def test_every_check_has_one_verdict():
+    """A function of its own, or an Asked for each call of its rounds."""
+    coded = [check for check in MANIFEST.checks.values() if check.coded]
+    verdicts = Verdicts([CHECKS, HIDDEN], [check.id for check in coded], by_reference)
+    assert not verdicts.errors and verdicts.functions.keys() == {check.id for check in coded}
+    for check in coded:
+        if verdicts.functions[check.id] is by_reference:
+            for draw in all_draws()[check.id]:
+                found = [a for a in asked_in(check.question) if a.name == draw.asked.name]
+                assert found == [draw.asked], check.id
 
 
 def test_nothing_of_a_hidden_check_is_released():

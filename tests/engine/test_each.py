@@ -76,6 +76,58 @@ def test_a_process_that_ends_answers_no_call(student):
     assert raised.value.verdict is Verdict.TIMEOUT
 
 
+LEAVES = answers(
+    "import os, signal, time",
+    "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "if not os.fork():",
+    "    while time.process_time() < 1: pass",
+    "    os._exit(0)",
+    "try: os.wait()",
+    "except ChildProcessError: pass",
+    "time.sleep(0.5)",
+)
+
+
+def test_the_seconds_of_a_child_that_nobody_waits_for_count(tmp_path):
+    """Its parent ignores SIGCHLD, so that the system adds its seconds to nobody's."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "toy.py").write_text(LEAVES, encoding="utf-8")
+    limits = replace(MANIFEST.checks["9a-0-basic"], seconds=20)
+    with StudentProcess(choose(), (), (tmp_path,)) as process:
+        if not process.fork:
+            pytest.skip("the system has no fork")
+        student = Student(process, Submission((tmp_path,), tmp_path, "toy"), limits, seed=1)
+        student.run(call, argument=0)
+    assert 0.8 < student.cpu_seconds < 1.3
+
+
+def test_draws_that_checks_share_depend_on_their_name_alone(student):
+    """Not on which check comes first, nor on what it has drawn."""
+    source = answers("import random", "return random.random()")
+    drawn = []
+    for id, calls in (("9a-0-basic", 0), ("9a-1-basic", 2)):
+        sharing = student(source)
+        sharing.check, sharing.name = replace(sharing.check, id=id), id
+        own = [sharing.run(call, argument=0).number() for _ in range(calls)]
+        with sharing.drawing_as("shared") as rng:
+            drawn.append((rng.random(), sharing.run(call, argument=0).number()))
+        own.append(sharing.run(call, argument=0).number())
+        assert len({*own, drawn[-1][1]}) == calls + 2
+    assert drawn[0] == drawn[1]
+
+
+def test_checks_without_a_function_have_the_default_verdict(tmp_path):
+    lines = 'from autograder import check\n@check("1a-0-basic")\ndef own(student): pass\n'
+    (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
+    ids = ["1a-0-basic", "1a-1-basic"]
+    functions = Verdicts([tmp_path], ids, print).functions
+    assert functions["1a-0-basic"].__name__ == "own" and functions["1a-1-basic"] is print
+    # not where a verdict may be in a file that cannot be read
+    (tmp_path / "q1b.py").write_text('# "1a-1-basic"\n1 / 0', encoding="utf-8")
+    verdicts = Verdicts([tmp_path], ids, print)
+    assert verdicts.functions.keys() == {"1a-0-basic"} and "ZeroDivisionError" in verdicts.errors[0]
+
+
 def test_a_function_may_judge_several_checks(tmp_path):
     lines = (
         'from autograder import check\n@check("1a-0-basic", "1a-1-hidden")\ndef f(student): pass\n'

@@ -10,6 +10,7 @@ from proof import CHECKS, MANIFEST, STAGED
 
 from autograder import Allowance, Verdict, grade
 from autograder.process import Reply
+from checks.support.asked import by_reference
 from checks.support.context import Context
 from checks.support.session import Setting, grade_submission
 from checks.support.staging import stage
@@ -33,7 +34,8 @@ def graded(tmp_path, process):
         with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
             staged, _ = stage(make(changes, tmp_path / "submission"), Path(folder))
             context = Context(Path(folder), None, None, None, {})
-            return grade(MANIFEST, checks, [CHECKS], process, staged, 1, context, whole=whole)
+            material = [CHECKS], process, staged, 1, context
+            return grade(MANIFEST, checks, *material, whole=whole, default=by_reference)
 
     return run
 

@@ -54,6 +54,8 @@ def require_short(student, rng, long: Examples, block_size: int) -> None:
 
     Where a document of 6 is a slice that may go beyond its end, 4 or 5 is drawn twice in 15 draws,
     and not in 120 once in 10^7 runs. One of 5 or 6 stays whole at least every third time.
+    In four characters more, one more is masked on average, or a quarter of a character less where a
+    quarter is rounded to even: the limit is over 6 standard errors from that.
     Of 20 characters in a block of 128, real numbers rounded down mask nothing in 21% of the draws
     at most, with a standard deviation of 1.7 points in 600: the limit is 6 of them away.
 
@@ -93,8 +95,13 @@ def require_short(student, rng, long: Examples, block_size: int) -> None:
     if empty > 0.4:
         raise WrongAnswer(f"Of texts of under 12 characters, {empty:.0%} mask nothing.")
     require_free_length(spans, 8, 11)
-    require_quarter(spans, 4, 7)
-    require_quarter(spans, 8, 11)
+    (shorter, error), (longer, other) = (require_quarter(spans, low, low + 3) for low in (4, 8))
+    if abs(longer - shorter) > 0.3 + 6 * np.hypot(error, other):
+        raise WrongAnswer(
+            f"In texts of 8 to 11 characters, {1 + longer - shorter:.1f} more are masked on "
+            "average than in texts of 4 to 7. It should be one more: a quarter of the truncated "
+            "length, in short texts, too."
+        )
 
     spans = draw_examples(student, random_corpus(rng, [20]), 128, 600).spans()
     empty = (spans.masked == 0).mean()

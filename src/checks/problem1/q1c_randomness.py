@@ -106,8 +106,9 @@ def require_free_length(spans: np.recarray, low: int, high: int) -> None:
         )
 
 
-def require_quarter(spans: np.recarray, low: int, high: int) -> None:
-    """Check that a quarter is masked on average, in texts of low to high characters.
+def require_quarter(spans: np.recarray, low: int, high: int) -> tuple[float, float]:
+    """Check that a quarter is masked on average, in texts of low to high characters. Returns how
+    many characters more than that, and the standard error.
 
     Rounding takes or gives half a character at most, over lengths of all remainders modulo 4, so
     the limit is over 6 standard errors away: all limits together are exceeded once in 10^8 runs.
@@ -117,14 +118,16 @@ def require_quarter(spans: np.recarray, low: int, high: int) -> None:
     """
     here = spans[(spans.length >= low) & (spans.length <= high)]
     if len(here) < 100:  # too few of these lengths: another check reports it
-        return
+        return 0.0, np.inf
     more = here.masked - here.length / 4
-    if abs(more.mean()) > 0.55 + 6 * more.std() / len(more) ** 0.5:
+    error = more.std() / len(more) ** 0.5
+    if abs(more.mean()) > 0.55 + 6 * error:
         raise WrongAnswer(
             f"Of texts of {low} to {high} characters ({here.length.mean():.1f} on average), "
             f"{here.masked.mean():.1f} are masked on average. It should be a quarter of the "
             f"truncated length, {here.length.mean() / 4:.1f}."
         )
+    return more.mean(), error
 
 
 def starts(spans: np.recarray) -> tuple[np.recarray, np.ndarray]:
