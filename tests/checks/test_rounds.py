@@ -109,7 +109,7 @@ def test_staff_have_other_inputs(id):
     ],
 )
 def test_staffs_rounds_are_made_anew_when_it_matters(tmp_path, monkeypatch, file, remade):
-    for folder in ("src/checks", "instructor"):
+    for folder in ("src/autograder", "src/checks", "instructor"):
         for path in (ROOT / folder).rglob("*.py"):
             copy = tmp_path / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -349,7 +349,7 @@ def test_the_reference_is_exact_in_float32(process, staged_reference, id):
     """What it computes in float32 differs from float64 by a tenth of the tolerance at most."""
     for draw in all_draws()[id]:
         calls = [call for calls in Rounds().rounds(id) for call in calls if not call.raises]
-        calls = [call for call in calls if call.probe == draw.asked.name]
+        calls = [call for call in calls if call.asked == draw.asked.name]
         doubled = [in_float64(call.inputs) for call in calls]
         pairs = [
             (call, inputs)

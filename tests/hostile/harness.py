@@ -14,6 +14,7 @@ from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
+from checks.support.asked import by_reference
 from checks.support.session import modules_for
 from checks.support.staging import stage
 from common.files import UserError
@@ -133,9 +134,8 @@ def _grade(attack, isolation, staged, ready, notices, problems) -> str:
         left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
 
     with Recorder(isolation, modules, (staged,)) as process:
-        report = grade(
-            manifest, checks, [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished
-        )
+        material = [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished
+        report = grade(manifest, checks, *material, default=by_reference)
     report.notices = notices
     problems += left
     if report.score > attack.points:

@@ -232,10 +232,10 @@ ASKED = SCORES, CLIPPING, STACK, INIT, FILTERS, TEXTS, AGAIN, SPEECH, TRAINING
 @check("6e-3-basic", "6e-4-basic", "6e-5-basic", "6e-6-basic", "6e-7-basic", "6e-9-basic")
 def test_fixes(student, calls):
     """The usual calls, and then the rare ones, which cost less: those with the remark RARE."""
-    faults = []
-    for asked in ASKED:
-        mine = [call for call in calls if call.asked == asked.name]
-        replies = student.each(asked.probe, [call.inputs for call in mine]) if mine else []
+    known, faults = {asked.name: asked for asked in ASKED}, []
+    for name in dict.fromkeys(call.asked for call in calls):
+        asked, mine = known[name], [call for call in calls if call.asked == name]
+        replies = student.each(asked.probe, [call.inputs for call in mine])
         for call, reply in zip(mine, replies):
             if fault := asked.fault(call, reply):
                 faults.append((RARE in call.remark, fault.explained(call)))

@@ -163,7 +163,7 @@ class Rounds:
                 return unpack(file.read(names[int(rng.integers(len(names)))]))
         raise LookupError(
             f"{id} has no verdict of its own, and no rounds in {self.folder}: does an @check or an "
-            "@draws name it, and has `python -m instructor cases` run since?"
+            "@draws name it, and were the rounds made since?"
         )
 
     @contextlib.contextmanager
