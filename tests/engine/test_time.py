@@ -85,7 +85,7 @@ def test_endless_functions_leave_right_answers_their_time(graded):
 
 def test_right_answers_may_use_all_the_time(graded):
     """Some need more than a fair share, and the others leave it to them."""
-    ids, whole = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"], Allowance(6)
+    ids, whole = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"], Allowance(7)
     report = graded("problem5/encoder.py", ids, last="import time\ntime.sleep(1.3)", whole=whole)
     assert report.passed, [outcome.message for outcome in report.outcomes.values()]
     assert whole.counted > 3 * 1.3
