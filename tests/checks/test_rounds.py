@@ -72,8 +72,11 @@ def test_every_basic_check_has_rounds_and_a_seed_has_a_choice():
 def test_every_check_has_one_verdict():
     """A function of its own, or an Asked for each call of its rounds."""
     coded = [check for check in MANIFEST.checks.values() if check.coded]
+    draws = {id: len(functions) for id, functions in all_draws().items()}
     verdicts = Verdicts([CHECKS, HIDDEN], [check.id for check in coded], by_reference)
     assert not verdicts.errors and verdicts.functions.keys() == {check.id for check in coded}
+    # the judge imports the files that draw, which must not make them draw twice
+    assert draws == {id: len(functions) for id, functions in all_draws().items()}
     for check in coded:
         if verdicts.functions[check.id] is by_reference:
             for draw in all_draws()[check.id]:
