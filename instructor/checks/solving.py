@@ -91,14 +91,15 @@ def made_from(question: str, plan: Plan) -> str:
     files += [*solution.glob("*.py"), *solution.glob(f"problem{question[:-1]}/*.py")]
     for folder in ("src/checks", "instructor/checks", "instructor/mistakes"):
         files += (ROOT / folder).rglob(f"q{question}*.py")
+    content = {}
     for path in files:  # which grows by what they import of other checks
-        for name in IMPORTED.findall(path.read_text(encoding="utf-8")):
-            parts = name.split(".")
-            for file in (ROOT.joinpath("src", *parts), ROOT.joinpath(*parts)):
-                if (file := file.with_suffix(".py")).is_file() and file not in files:
-                    files.append(file)
-    content = [(path.relative_to(ROOT).as_posix(), path.read_bytes()) for path in sorted(files)]
-    return hashlib.sha256(repr([plan, content]).encode()).hexdigest()
+        content[path.relative_to(ROOT).as_posix()] = text = path.read_bytes()
+        for name in IMPORTED.findall(text.decode("utf-8")):
+            folder = ROOT if name.startswith("instructor.") else ROOT / "src"
+            file = folder.joinpath(*name.split(".")).with_suffix(".py")
+            if file.is_file() and file not in files:  # else a folder
+                files.append(file)
+    return hashlib.sha256(repr([plan, sorted(content.items())]).encode()).hexdigest()
 
 
 def _draws_of(question):
@@ -107,13 +108,10 @@ def _draws_of(question):
     return [draw for draws in drawn for draw in draws]
 
 
-def find_stale(folder: Path, questions: Iterable[str], plan: Plan) -> list[str]:
-    """Those of the questions whose file in a folder is missing, or made from something else."""
-    return [*_origins_of_stale(folder, questions, plan)]
-
-
-def _origins_of_stale(folder, questions, plan):
-    """Question -> what its rounds should be made from."""
+def find_stale(folder: Path, questions: Iterable[str], plan: Plan) -> dict[str, str]:
+    """Those of the questions whose file in a folder is missing, or made from something else; with
+    what `made_from` says now.
+    """
 
     def origin(question):
         try:
@@ -132,8 +130,7 @@ def renew(folder: Path, questions: Iterable[str], plan: Plan) -> None:
     Raises:
         Broken: the reference could not answer a call.
     """
-    # as the files are now: they may be edited meanwhile
-    stale = _origins_of_stale(folder, questions, plan)
+    stale = find_stale(folder, questions, plan)  # files may be edited while rounds are made
     for question, rounds in solve(stale, plan) if stale else ():
         save(folder / f"{question}.zip", rounds, stale[question])
 
@@ -299,7 +296,7 @@ def _wrong(question, runs, mistake):
 
 
 def _rules(id):
-    """How the calls of a check are judged, by probe."""
+    """How the calls of a check are judged, by the name of their Asked."""
     return {draw.asked.name: draw.asked for draw in all_draws()[id]}
 
 

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import numpy as np
-
 from .process import ProcessError
 from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
@@ -205,7 +203,7 @@ class Judge:
 
     def _call(self, id, student):
         """Call a verdict with the arguments that it names."""
-        rng = np.random.default_rng([self.seed, zlib.crc32(id.encode())])
+        rng = student.generator()
         verdict = self.verdicts[id]
         given = {"student": student, "rng": rng, "context": self.context}
         names = inspect.signature(verdict).parameters
