@@ -40,6 +40,7 @@ SHARED = (
     "src/autograder/inside/wire.py",
     "src/checks/support/asked.py",
     "src/checks/support/rounds.py",
+    "src/checks/support/unchanged.py",
     "instructor/checks/drawing.py",
     "instructor/checks/solving.py",
     "instructor/mistakes/patches.py",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, probe
 from checks.problem1.models import draw_all
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 # TrainerConfig fields that the handout sets
 ALL = (
@@ -21,7 +22,7 @@ ALL = (
 FREE = "num_workers"  # it has no effect, and editions differ
 
 
-@probe(uses=(draw_all,))
+@probe(uses=(draw_all, describe))
 def prepare(
     task,
     corpus,
@@ -46,7 +47,6 @@ def prepare(
     import inspect
     import os
     import pathlib
-    import zlib
 
     import torch
 
@@ -103,10 +103,6 @@ def prepare(
         symbols = ["\u25a1", "\u2047", *sorted(set(corpus))]
         return "".join(symbols[i] if 0 <= i < len(symbols) else "?" for i in ids.tolist())
 
-    def checksum(value):
-        content = value.detach().cpu().reshape(-1).view(torch.uint8).numpy()
-        return f"{value.dtype} {zlib.crc32(content)}"
-
     config, trainer = parts
     names = [name for name in dir(TrainerConfig) if not name.startswith("_")]
     fields = {name: plain(getattr(config, name, None)) for name in names}
@@ -121,7 +117,7 @@ def prepare(
         "model": trainer.model is model,
         "steps": trainer.step,
         "frozen": [name for name, value in parameters if not value.requires_grad],
-        "weights": {name: checksum(value) for name, value in parameters},
+        "weights": describe(dict(parameters)),
         "dataset": data is dataset or task == "finetune",
         "length": length,
         "questions": [x.rstrip("\u25a1") for x, _ in examples],
@@ -130,26 +126,6 @@ def prepare(
         "fields": {**fields, "writer": config.writer is writer, "changed": changed},
         "test_set": trainer.test_dataset is not None,
     }
-
-
-class Weights:
-    """The reference's weights, to the bit. The submission could change whatever they are compared
-    with in its own process, so that only their checksums come from there.
-    """
-
-    def require(self, call: str, got, right) -> None:
-        """Compare two values of a reply.
-
-        Raises:
-            WrongAnswer: names the parameters that differ.
-        """
-        got = got if isinstance(got, dict) else {}
-        different = [name for name in right | got if got.get(name) != right.get(name)]
-        if different:
-            raise WrongAnswer(
-                f"After {call}, the model's {', '.join(map(str, different[:4]))} should have the "
-                "values of the file reading_params_path or, without a path, those from before."
-            )
 
 
 @dataclass(frozen=True)
@@ -206,7 +182,10 @@ MODEL = {
     "frozen": Same(
         "The model is not trained as a whole: {got} do not require a gradient, after {call}."
     ),
-    "weights": Weights(),
+    "weights": Unchanged(
+        "After {call}, the model's {got} should have the values of the file reading_params_path "
+        "or, without a path, those from before."
+    ),
 }
 DATASET = {
     "dataset": Same("The dataset of the Trainer of {call} should be the one passed in."),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from autograder import check, probe
 from checks.problem1.models import TOLERANCE, Parameters, draw_all, require_models
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 
 @probe
@@ -23,10 +24,10 @@ TABLE = Asked(
 )
 
 
-@probe
+@probe(uses=(describe,))
 def rotate(x, rope_cache, turned=False, upstream=None):
-    """Run apply_rotary_emb on x, (B, n_head, T, head_dim): the result, which inputs it changed, and
-    the gradient of x.
+    """Run apply_rotary_emb on x, (B, n_head, T, head_dim): the result, the inputs
+    afterwards, and the gradient of x.
 
     Args:
         turned: x lies in memory as heads do after they are split.
@@ -39,7 +40,6 @@ def rotate(x, rope_cache, turned=False, upstream=None):
     given = {"x": torch.from_numpy(x), "rope_cache": torch.from_numpy(rope_cache)}
     if turned:
         given["x"] = given["x"].transpose(1, 2).contiguous().transpose(1, 2)
-    before = {name: value.clone() for name, value in given.items()}
     given["x"].requires_grad_(upstream is not None)
     rotated = apply_rotary_emb(given["x"], given["rope_cache"])
     flows = upstream is not None and isinstance(rotated, torch.Tensor) and rotated.requires_grad
@@ -47,7 +47,7 @@ def rotate(x, rope_cache, turned=False, upstream=None):
         rotated.backward(torch.from_numpy(upstream).to(rotated.dtype))
     return {
         "output": rotated,
-        "changed": [name for name in given if not torch.equal(given[name], before[name])],
+        "arguments": describe(given),
         "flows": flows,
         "gradient": given["x"].grad,
     }
@@ -60,7 +60,7 @@ FORMATS = replace(
     variant="in all formats",
     reply={
         "output": OUTPUT,
-        "changed": Same("apply_rotary_emb changes {got} in place. Make a new tensor."),
+        "arguments": Unchanged("apply_rotary_emb changes {got} in place. Make a new tensor."),
         "flows": Same(
             "No gradient flows through apply_rotary_emb. Avoid .data, .detach(), .numpy() and "
             "torch.no_grad() there."

@@ -5,6 +5,7 @@ import numpy as np
 from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-5}  # the handout's
 RATE = 0.3  # of dropout
@@ -53,10 +54,10 @@ def differentiate(output, upstream, inputs):
     }
 
 
-@probe(uses=(forbid_builtins, fill, differentiate))
+@probe(uses=(forbid_builtins, fill, differentiate, describe))
 def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstream):
     """Run MultiHeadAttention on x, or on copies of it where something is dropped: what it returns,
-    which arguments it changed, and gradients.
+    the arguments afterwards, and gradients.
 
     It has run before on the rows in reverse order: nothing of that may be kept.
     """
@@ -72,10 +73,10 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstr
         given["x"] = given["x"].repeat(60 if drops else 1, 1, 1)
         layer.to(given["x"].dtype).train(train)
         fill(layer, **weights)
-        copies = {name: value.clone() for name, value in given.items()}
+        others = {name: value.flip(0) for name, value in given.items()}
         given["x"].requires_grad_(upstream is not None)
         more = {"return_weights": True} if return_weights else {}
-        layer(**{name: value.flip(0) for name, value in copies.items()}, **more)
+        layer(**others, **more)
         torch.default_generator.manual_seed(weights["seed"])
         output = layer(**given, **more)
         own = {
@@ -88,7 +89,7 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstr
             "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
             "output": None if drops else output,
             "dropped": output if drops else None,
-            "changed": [name for name in given if not torch.equal(given[name], copies[name])],
+            "arguments": describe(given),
             **differentiate(first, upstream, {"x": given["x"], **own}),
         }
 
@@ -154,10 +155,7 @@ HEADS = Asked(
         "parameters": Same("MultiHeadAttention should have {right}; it has {got}."),
         "output": Close(tolerance=TOLERANCE),
         "dropped": Dropped(),
-        "changed": Same(
-            "{call} changes its argument {got} in place (as x += ... and functions whose name ends "
-            "with _ do)."
-        ),
+        "arguments": Unchanged(),
         **GRADIENTS,
     },
 )

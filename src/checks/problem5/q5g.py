@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from autograder import probe
 from checks.problem5.q5d import UNREACHED, differentiate, fill
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 
 @dataclass(frozen=True)
@@ -17,22 +18,13 @@ class AtMost(Same):
             super().require(call, got, right)
 
 
-CHANGED = Same("{call} changes its argument {got} in place. It belongs to the caller.")
 TENSORS = Same("{call} should give Python floats, no tensors. Use .item().")
 
 
-@probe
-def changed(given, before):
-    """For other probes: the names of those tensors that differ from the arrays."""
-    import torch
-
-    return [n for n, value in given.items() if not torch.equal(value, torch.from_numpy(before[n]))]
-
-
-@probe(uses=(fill, differentiate, changed))
+@probe(uses=(fill, differentiate, describe))
 def bag(vocab_size, n_classes, idx, seed, upstream):
-    """Run BagOfWords, first with the rows in another order: its logits, gradients, and whether it
-    changed its input.
+    """Run BagOfWords, first with the rows in another order: its logits, gradients, and the
+    input afterwards.
     """
     import torch
 
@@ -48,7 +40,7 @@ def bag(vocab_size, n_classes, idx, seed, upstream):
     logits = model(tokens)
     return {
         "logits": logits,
-        "changed": changed({"idx": tokens}, {"idx": idx}),
+        "arguments": describe({"idx": tokens}),
         **differentiate(logits, upstream, dict(model.named_parameters())),
     }
 
@@ -58,14 +50,14 @@ BAG = Asked(
     "BagOfWords({vocab_size}, {n_classes})({idx})",
     {
         "logits": Close(),
-        "changed": CHANGED,
+        "arguments": Unchanged(),
         "unreached": UNREACHED,
         "gradients": Close("The gradients of {call}"),
     },
 )
 
 
-@probe(uses=(changed,))
+@probe(uses=(describe,))
 def train(x, y, epochs, options, training, heights, dropout=0.0):
     """Run train_classifier on a model that records how it is used: what it returns and does.
 
@@ -122,7 +114,7 @@ def train(x, y, epochs, options, training, heights, dropout=0.0):
         "leftover": any(map(bool, leftover)),
         "still": [name for name, value in model.named_parameters() if not value.any()],
         "mode": "training" if model.training else "evaluation",
-        "changed": changed({"x": sentences, "y": classes}, {"x": x, "y": y}),
+        "arguments": describe({"x": sentences, "y": classes}),
         "order": order,
         "weight": model.weight.detach(),
     }
@@ -157,7 +149,7 @@ TRAINING = Asked(
         "losses": Close("The losses of {call}", {"float64": 1e-4}),
         "tensors": TENSORS,
         "mode": Same("{call} should leave the model in {right} mode; it is in {got} mode."),
-        "changed": CHANGED,
+        "arguments": Unchanged(),
     },
 )
 
@@ -205,7 +197,7 @@ LEARNING = Asked(
 )
 
 
-@probe(uses=(changed,))
+@probe(uses=(describe,))
 def share(table, x, y, options, training):
     """Run accuracy on a model that answers from a table, with the other sign in training mode: what
     it returns, and how it used the model.
@@ -234,7 +226,7 @@ def share(table, x, y, options, training):
         "gradients": any(gradients for _, gradients in uses),
         "largest": max((count for count, _ in uses), default=0),
         "mode": "training" if model.training else "evaluation",
-        "changed": changed({"x": sentences, "y": classes}, {"x": x, "y": y}),
+        "arguments": describe({"x": sentences, "y": classes}),
     }
 
 
@@ -247,22 +239,22 @@ ACCURACY = Asked(
         "gradients": Same("{call} computes gradients. Run the model within torch.no_grad()."),
         "largest": AtMost("{call} gives the model {got} sentences at a time, not {right}."),
         "mode": Same("{call} leaves the model in {got} mode."),
-        "changed": CHANGED,
+        "arguments": Unchanged(),
     },
 )
 
 
-@probe(uses=(changed,))
+@probe(uses=(describe,))
 def spread(weights, key_padding_mask):
-    """Run attention_entropy: what it returns, and which arguments it changed."""
+    """Run attention_entropy: what it returns, and its arguments afterwards."""
     import torch
 
     from submission.problem5.encoder import attention_entropy
 
-    before = {"weights": weights, "key_padding_mask": key_padding_mask}
-    given = {name: torch.tensor(array) for name, array in before.items()}
-    entropy = attention_entropy(*given.values())
-    return {"entropy": entropy, "changed": changed(given, before)}
+    weights, mask = torch.from_numpy(weights), torch.from_numpy(key_padding_mask)
+    entropy = attention_entropy(weights, mask)
+    given = {"weights": weights, "key_padding_mask": mask}
+    return {"entropy": entropy, "arguments": describe(given)}
 
 
 ENTROPY = Asked(
@@ -271,6 +263,6 @@ ENTROPY = Asked(
     {
         # a tiny number inside the logarithm is accepted
         "entropy": Close(tolerance={"float32": 1e-4}, dtypes=("float64",)),
-        "changed": CHANGED,
+        "arguments": Unchanged(),
     },
 )

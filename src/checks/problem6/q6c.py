@@ -7,19 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from autograder import check, probe
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import Asked, Close
+from checks.support.unchanged import Unchanged, describe
 
 
-@probe
+@probe(uses=(describe,))
 def compute(function, given):
-    """Call a NumPy function of positions.py: its result, and whether its arguments changed."""
-    import numpy as np
-
+    """Call a NumPy function of positions.py: its result, and the arrays afterwards."""
     from submission.problem6 import positions
 
-    arguments = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
-    output = getattr(positions, function)(*arguments)
-    return {"output": output, "changed": not all(map(np.array_equal, arguments, given))}
+    return {"output": getattr(positions, function)(*given), "arguments": describe(given)}
 
 
 @probe
@@ -30,17 +27,17 @@ def shift(k, d_model):
     return {"output": shift_matrix(k, d_model)}
 
 
-@probe
+@probe(uses=(describe,))
 def score(q, k, queries, keys):
-    """Call rope_scores: its result, and whether its arguments changed."""
+    """Call rope_scores: its result, and its arguments afterwards."""
     import torch
 
     from submission.problem6.positions import rope_scores
 
-    vectors, places = [torch.from_numpy(x.copy()) for x in (q, k)], [[*queries], [*keys]]
-    output = rope_scores(*vectors, *places)
-    same = all(torch.equal(x, torch.from_numpy(y.copy())) for x, y in zip(vectors, (q, k)))
-    return {"output": output, "changed": not same or places != [queries, keys]}
+    given = {"q": torch.from_numpy(q), "k": torch.from_numpy(k)}
+    given |= {"positions_q": queries, "positions_k": keys}
+    output = rope_scores(*given.values())
+    return {"output": output, "arguments": describe(given)}
 
 
 def written(inputs: dict) -> str:
@@ -52,10 +49,9 @@ def written(inputs: dict) -> str:
     return f"{inputs['function']}({', '.join(shown)})"
 
 
-CHANGED = Same("{call} changes its arguments. Work on copies.")
 # The handout's tolerances; the first also for ALiBi and interpolation.
 VECTORS = Asked(
-    compute, written, {"output": Close(tolerance={"float64": 1e-11}), "changed": CHANGED}
+    compute, written, {"output": Close(tolerance={"float64": 1e-11}), "arguments": Unchanged()}
 )
 SHIFT = Asked(shift, "shift_matrix({k}, {d_model})", {"output": Close()})  # 1e-10
 # A right table may have been computed in float32, with errors of about 1e-6 in the angles. Of
@@ -63,7 +59,7 @@ SHIFT = Asked(shift, "shift_matrix({k}, {d_model})", {"output": Close()})  # 1e-
 SCORES = Asked(
     score,
     "rope_scores({q}, {k}, {queries}, {keys})",
-    {"output": Close(tolerance={"float32": 1e-4, "float64": 1e-4}), "changed": CHANGED},
+    {"output": Close(tolerance={"float32": 1e-4, "float64": 1e-4}), "arguments": Unchanged()},
 )
 
 

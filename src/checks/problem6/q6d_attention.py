@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
 from checks.problem6.q6d import given, shown
-from checks.problem6.shared import CHANGED, UNREACHED, differentiate
+from checks.problem6.shared import UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same, judge_calls
+from checks.support.unchanged import Unchanged, describe
 
 FLOPS = 3  # times those of the connections: the handout's limit
 SHARE = 0.5  # of the processor seconds of dense attention
@@ -68,9 +69,9 @@ def call_attention(function, q, k, v, arguments):
     return layer.eval()(q[:, 0], chosen)[:, None]
 
 
-@probe(uses=(call_attention, summed, differentiate))
+@probe(uses=(call_attention, summed, differentiate, describe))
 def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed, stretch):
-    """Run attention on random q (times `scale`), k and v: its output, which of them it changed, and
+    """Run attention on random q (times `scale`), k and v: its output, these afterwards, and
     gradients.
     """
     import numpy as np
@@ -83,14 +84,12 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
         if transposed:  # the memory layout of heads after splitting
             x = x.transpose(1, 2).contiguous().transpose(1, 2)
         inputs[name] = x.requires_grad_(gradients)
-    copies = {name: x.detach().clone() for name, x in inputs.items()}
     with torch.set_grad_enabled(gradients):
         output = call_attention(function, *inputs.values(), arguments)
-    changed = [name for name, x in inputs.items() if not torch.equal(x, copies[name])]
     found = differentiate([output], inputs if gradients else {})
     return {
         "output": summed(output, seed, stretch),
-        "changed": changed,
+        "arguments": describe(inputs),
         "unreached": found["unreached"],
         **{name: summed(found["gradients"].get(name), seed, stretch) for name in "qkv"},
     }
@@ -198,7 +197,7 @@ ATTENTION = Asked(
     attention_as_written,
     {
         "output": OUTPUT,
-        "changed": CHANGED,
+        "arguments": Unchanged(),
         "unreached": UNREACHED,
         **{name: Close(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
     },

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, check, probe
 from checks.problem6.q6d import Exact
 from checks.problem6.q6d_attention import judge_attention
-from checks.problem6.shared import CHANGED, TOLERANCE
+from checks.problem6.shared import TOLERANCE
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 
 @probe
@@ -29,7 +30,7 @@ def draw_layer(layer, B, T):
 @probe(uses=(draw_layer,))
 def make_layer(layer):
     """For other probes: create SparseSelfAttention with the drawn weights, new or from a dense
-    module. Returns it, and of the dense module the parameters, now and before.
+    module. Returns it, and the parameters of the dense one.
     """
     import types
 
@@ -49,33 +50,29 @@ def make_layer(layer):
     pattern, sizes = Pattern(**layer["pattern"]), {key: layer[key] for key in ("n_embd", "n_head")}
     more = {key: layer[key] for key in ("max_positions", "max_global") if layer[key] is not None}
     if layer["dense"] is None:
-        return fill(SparseSelfAttention(**sizes, pattern=pattern, **more)), {}, {}
+        return fill(SparseSelfAttention(**sizes, pattern=pattern, **more)), {}
     config = types.SimpleNamespace(**sizes, **layer["dense"], attn_pdrop=0.1, resid_pdrop=0.1)
     dense = fill(CausalSelfAttention(config))
-    before = {name: value.detach().clone() for name, value in dense.named_parameters()}
     sparse = SparseSelfAttention.from_dense(dense, pattern, **more)
-    return sparse, dict(dense.named_parameters()), before
+    return sparse, dict(dense.named_parameters())
 
 
-@probe(uses=(draw_layer, make_layer))
+@probe(uses=(draw_layer, make_layer, describe))
 def run_layer(layer, B, T, chosen, once):
-    """Run SparseSelfAttention on x: its output, and whether x changed; of a module from a dense one
-    also which parameters are no copies (or no zeros, in the predictor), are shared or have changed.
+    """Run SparseSelfAttention on x: its output, and x afterwards; of a module from a dense one also
+    the parameters, which of them are shared, and those of the dense one.
 
     It has run before on other numbers of the same shape: nothing of that may be kept.
     """
     import torch
 
-    module, dense, before = make_layer(layer)
+    module, dense = make_layer(layer)
     if module is None:
         return {"parameters": None}
     parts = "query.", "key.", "value.", "proj.", "predictor."
     own = {name: value for name, value in module.named_parameters() if name.startswith(parts)}
     places = [value.data_ptr() for value in dense.values()]
-    wanted = {name: torch.zeros_like(value) for name, value in own.items()} | before
-    copied = {name: torch.equal(value, wanted[name].to(value)) for name, value in own.items()}
     x = torch.from_numpy(draw_layer(layer, B, T)[1]).to(getattr(torch, layer["dtype"]))
-    copy = x.clone()
     module.eval()
     positions = [] if chosen is None else [iter(chosen) if once else chosen]
     with torch.no_grad():
@@ -83,11 +80,12 @@ def run_layer(layer, B, T, chosen, once):
         output = module(x, *positions)
     return {
         "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
-        "no copies": [name for name in own if dense and not copied[name]],
+        # the predictor may have another dtype
+        "copies": describe({name: value.double() for name, value in own.items() if dense}),
         "shared": [name for name, value in own.items() if value.data_ptr() in places],
         "output": output,
-        "changed": [] if torch.equal(x, copy) else ["x"],
-        "dense": [name for name, value in dense.items() if not torch.equal(value, before[name])],
+        "arguments": describe({"x": x}),
+        "dense": describe(dense),
     }
 
 
@@ -117,7 +115,7 @@ LAYER = Asked(
     written,
     {
         "parameters": Same("The module in {call} should have {right}; it has {got}."),
-        "no copies": Same(
+        "copies": Unchanged(
             "{got} of the module in {call} should be the dense module's, and in the predictor 0."
         ),
         "shared": Same(
@@ -125,8 +123,8 @@ LAYER = Asked(
             "the other. Copy them."
         ),
         "output": Close(tolerance=TOLERANCE),
-        "changed": CHANGED,
-        "dense": Same("{call}: {got} of the dense module have changed. They should stay."),
+        "arguments": Unchanged(),
+        "dense": Unchanged("{call}: {got} of the dense module have changed. They should stay."),
     },
 )
 

@@ -3,13 +3,14 @@ trainings with these fixes. (q6e_texts.py has the functions on texts, and the ch
 """
 
 from autograder import probe
-from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
+from checks.problem6.shared import TOLERANCE, UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 
-@probe(uses=(differentiate,))
+@probe(uses=(differentiate, describe))
 def score(q, k):
-    """Run attention_scores: its result, which arguments it changed, and the gradients in both."""
+    """Run attention_scores: its result, q and k afterwards, and the gradients in both."""
     import torch
 
     from submission.problem6.fixes import attention_scores
@@ -17,24 +18,20 @@ def score(q, k):
     leaves = {"q": torch.from_numpy(q).requires_grad_(), "k": torch.from_numpy(k).requires_grad_()}
     given = {name: leaf.clone() for name, leaf in leaves.items()}
     output = attention_scores(*given.values())
-    return {
-        "output": output,
-        "changed": [name for name, leaf in leaves.items() if not torch.equal(given[name], leaf)],
-        **differentiate([output], leaves),
-    }
+    return {"output": output, "arguments": describe(given), **differentiate([output], leaves)}
 
 
 SCORES = Asked(
     score,
     "attention_scores({q}, {k})",
-    {"output": Close(tolerance=TOLERANCE), "changed": CHANGED, "unreached": UNREACHED},
+    {"output": Close(tolerance=TOLERANCE), "arguments": Unchanged(), "unreached": UNREACHED},
 )
 
 
-@probe
+@probe(uses=(describe,))
 def clip(gradients, max_norm, listed):
-    """Run clip_gradients on parameters with these gradients, or None: what it returns, which
-    parameters changed, all gradients afterwards, and which of them are new tensors.
+    """Run clip_gradients on parameters with these gradients, or None: what it returns, the
+    parameters, all gradients afterwards, and which of them are new tensors.
     """
     import math
 
@@ -56,7 +53,7 @@ def clip(gradients, max_norm, listed):
     return {
         "norm": "not finite" if isinstance(norm, float) and not math.isfinite(norm) else norm,
         "float": isinstance(norm, (int, float)),
-        "changed": [name for name, value in named.items() if not (value == 0.5).all()],
+        "parameters": describe(named),
         "none": ", ".join(name for name in named if name not in after) or "no parameter",
         "gradients": after,
         "replaced": [
@@ -77,7 +74,9 @@ CLIPPING = Asked(
     {
         "norm": Close("The norm from {call}", TOLERANCE),
         "float": Same("The norm from {call} should be a Python float: use .item()."),
-        "changed": Same("{call} changes the parameters {got}. It should change only gradients."),
+        "parameters": Unchanged(
+            "{call} changes the parameters {got}. It should change only gradients."
+        ),
         "none": Same("After {call}, the gradients of {right} should be None; those of {got} are."),
         "gradients": Close("After {call}, gradients", TOLERANCE),
         "replaced": Same(
@@ -88,7 +87,7 @@ CLIPPING = Asked(
 )
 
 
-@probe(uses=(differentiate,))
+@probe(uses=(differentiate, describe))
 def stack(x, weights, gain, shift):
     """Run PreNormStack on x with sublayers tanh(x @ weight): its output, which sublayers are not
     among its parameters, and its other parameters. Then, with this gain and shift in all norms: its
@@ -134,7 +133,7 @@ def stack(x, weights, gain, shift):
     ]
     return {
         "output": output,
-        "changed": not torch.equal(given, leaf),
+        "arguments": describe({"x": given}),
         "lost": [name for name, weight in mine.items() if id(weight) not in known],
         "norms": "; ".join(f"{count} with {text}" for text, count in counts) or "none",
         "trained": trained,
@@ -147,7 +146,7 @@ STACK = Asked(
     lambda inputs: f"PreNormStack of {len(inputs['weights'])} sublayers, on x {inputs['x'].shape}",
     {
         "output": Close(tolerance=TOLERANCE),
-        "changed": Same("{call} changes x in place, as x += ... does. Write x = x + ..."),
+        "arguments": Unchanged("{call} changes x in place, as x += ... does. Write x = x + ..."),
         "lost": Same(
             "{call}: stack.parameters() lacks those of {got}, so no optimizer would train them. "
             "Keep the sublayers themselves, not copies, in an nn.ModuleList."

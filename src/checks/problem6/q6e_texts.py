@@ -8,26 +8,24 @@ from autograder import Verdict, check, probe
 from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK, TRAINING
 from checks.problem6.shared import TOLERANCE
 from checks.support.asked import Asked, Close, Same
+from checks.support.unchanged import Unchanged, describe
 
 RARE = " (a rare case)"
 KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
 
 
-@probe
+@probe(uses=(describe,))
 def change_logits(function, logits, arguments):
-    """Call a function of fixes.py that returns other logits: whether it changed its arguments, the
-    tokens that it keeps in each row, and its result, with 0 for -inf.
+    """Call a function of fixes.py that returns other logits: its arguments afterwards, the tokens
+    that it keeps in each row, and its result, with 0 for -inf.
     """
-    import copy
-
     import torch
 
     from submission.problem6 import fixes
 
-    given, others = torch.tensor(logits), copy.deepcopy(arguments)
-    result = getattr(fixes, function)(given, *others)
-    changed = not torch.equal(given, torch.tensor(logits)) or others != arguments
-    reply = {"changed": changed, "like": result}
+    given = torch.from_numpy(logits)
+    result = getattr(fixes, function)(given, *arguments)
+    reply = {"arguments": describe([given, *arguments]), "like": result}
     if isinstance(result, torch.Tensor) and result.shape == given.shape:
         excluded = result.isneginf()
         rows = (~excluded).reshape(-1, given.size(-1))
@@ -44,7 +42,7 @@ FILTERS = Asked(
         f"{', '.join(map(str, inputs['arguments']))})"
     ),
     {
-        "changed": Same(
+        "arguments": Unchanged(
             "{call} changes its argument in place (as logits[...] = ... and functions whose name "
             "ends with _ do). Work on a copy: logits.clone(), or masked_fill without _."
         ),
@@ -83,10 +81,10 @@ def build(tokens, positions, first):
     return Model().eval()
 
 
-@probe(uses=(build,))
+@probe(uses=(build, describe))
 def write(tables, prompt, drawn, options, seed):
-    """Run generate, with torch.multinomial made to draw the tokens `drawn`: the text, whether x
-    changed, and how and from what each token was drawn.
+    """Run generate, with torch.multinomial made to draw the tokens `drawn`: the text, x
+    afterwards, and how and from what each token was drawn.
 
     `close`: a little smaller or larger, top-p keeps others, so rounding could decide.
     """
@@ -123,7 +121,7 @@ def write(tables, prompt, drawn, options, seed):
             y = generate(model, x, len(drawn), **options | ({"top_p": near} if near < 1 else {}))
         kept.append([(each > 0).tolist() for each in chances])
     return {
-        "changed": x.tolist() != [prompt],
+        "arguments": describe({"x": x}),
         "draws": ", ".join(f"{n} times {way}" for way, n in Counter(ways).items()) or "not at all",
         "text": y,
         "chances": {"close": kept[0] != kept[-1], "each": chances},
@@ -150,7 +148,7 @@ TEXTS = Asked(
         + f") of a model that reads {len(inputs['tables']['positions'])} tokens"
     ),
     {
-        "changed": Same("{call} changes x in place."),
+        "arguments": Unchanged("{call} changes x in place."),
         "draws": Same("{call} should call torch.multinomial {right}; it does so {got}."),
         "text": Close("The result of {call}, x and the tokens drawn by torch.multinomial,"),
         "chances": Chances("In {call}, the probabilities of new tokens", TOLERANCE),

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, check, probe
 from checks.problem6.q6d_attention import ATTENTION, judge_attention
 from checks.problem6.q6d_module import draw_layer, made, make_layer
-from checks.problem6.shared import CHANGED, TOLERANCE, UNREACHED, differentiate
+from checks.problem6.shared import TOLERANCE, UNREACHED, differentiate
 from checks.support.asked import Asked, Close
+from checks.support.unchanged import Unchanged, describe
 
 PROJECTIONS = 1.25  # times the reference's
 
 
-@probe(uses=(draw_layer, make_layer, differentiate))
+@probe(uses=(draw_layer, make_layer, differentiate, describe))
 def remembered(layer, lengths, B, n, gradients):
-    """Remember random documents, and ask of random states: Memory, ask's results, which arguments
-    were changed, to how many vectors linear maps were applied, and gradients.
+    """Remember random documents, and ask of random states: Memory, ask's results, the arguments
+    afterwards, to how many vectors linear maps were applied, and gradients.
 
     Before and between, the module has remembered others of the same lengths: of each memory,
     nothing may be kept outside it.
@@ -36,7 +37,6 @@ def remembered(layer, lengths, B, n, gradients):
     *documents, x = drawn.to(getattr(torch, layer["dtype"])).split([*lengths, B * n])
     inputs = {f"document {number}": document for number, document in enumerate(documents)}
     inputs = {name: value.clone() for name, value in (inputs | {"x": x.view(B, n, -1)}).items()}
-    copies = {name: value.clone() for name, value in inputs.items()}
     with torch.no_grad():
         *others, other_x = (-value for value in inputs.values())
         remember_and_ask([2 * other for other in others], other_x, others)
@@ -55,7 +55,7 @@ def remembered(layer, lengths, B, n, gradients):
         "output": pair[0],
         "shares": pair[1],
         "projected": sum(projected),
-        "changed": [name for name in inputs if not torch.equal(inputs[name], copies[name])],
+        "arguments": describe(inputs),
         **differentiate(pair, inputs | used if gradients else {}),
     }
 
@@ -78,7 +78,7 @@ MEMORY = Asked(
         "values": Close("Memory's values in {call}", TOLERANCE),
         "output": Close("The output of {call}", TOLERANCE),
         "shares": Close("The shares of {call}", TOLERANCE),
-        "changed": CHANGED,
+        "arguments": Unchanged(),
         "unreached": UNREACHED,
         "gradients": Close("The gradients of {call}", TOLERANCE),
     },

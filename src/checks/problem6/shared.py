@@ -24,9 +24,6 @@ def differentiate(outputs, inputs):
     return {"unreached": [name for name in inputs if name not in reached], "gradients": reached}
 
 
-CHANGED = Same(
-    "{call} changes its argument {got} in place (as q /= ... and functions like mul_ do)."
-)
 UNREACHED = Same(
     "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
     "torch.no_grad()."
