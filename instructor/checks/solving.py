@@ -39,6 +39,7 @@ SHARED = (
     "src/autograder/compare.py",
     "src/autograder/inside/wire.py",
     "src/checks/support/asked.py",
+    "src/checks/support/gradients.py",
     "src/checks/support/rounds.py",
     "src/checks/support/unchanged.py",
     "instructor/checks/drawing.py",

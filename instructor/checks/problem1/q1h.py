@@ -50,7 +50,7 @@ def formats(rng, large):
     """
     half = int(rng.integers(3, 7 if large else 5))
     rows = int(rng.integers(19, 24) if large else rng.integers(6, 8))
-    sizes = [  # B, n_head, T, dtype, turned, gradient
+    sizes = [  # B, n_head, T, dtype, turned, graded
         (1, 2, rows, "float32", False, False),
         (1, 2, 1, "float32", False, False),
         (2, 3, rows - 1, "float32", True, False),
@@ -62,10 +62,10 @@ def formats(rng, large):
             (3, 2, rows // 2, "float64", False, False),
         ]
     calls = []
-    for B, n_head, T, dtype, turned, gradient in sizes:
-        x, upstream = rng.standard_normal((2, B, n_head, T, 2 * half)).astype(dtype)
-        inputs = {"x": x, "rope_cache": draw_table(rng, rows, half), "turned": turned}
-        inputs["upstream"] = upstream if gradient else None
+    for B, n_head, T, dtype, turned, graded in sizes:
+        x = rng.standard_normal((B, n_head, T, 2 * half)).astype(dtype)
+        given = {"x": x, "rope_cache": draw_table(rng, rows, half)}
+        inputs = {**given, "turned": turned, "graded": graded}
         calls.append((inputs, ", a view of a tensor (B, T, n_head, head_dim)," if turned else ""))
     return calls
 

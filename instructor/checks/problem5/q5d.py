@@ -23,7 +23,7 @@ def inputs(rng, B, T, n_head, head_dim, *dropout, padded=False, graded=False, **
         "return_weights": None,
         "train": False,
         "weights": {"seed": int(rng.integers(2**31)), "scale": 0.3, "values": {}},
-        "upstream": rng.standard_normal(shape) if graded else None,
+        "graded": graded,
     }
     return drawn | more
 
@@ -88,7 +88,7 @@ def rare(rng, large):
     padding[0], padding[1] = False, True
     more = {"key_padding_mask": padding, "return_weights": True}
     # in float64: in float32, such scores have too few digits
-    low = inputs(rng, *sizes, return_weights=True, graded=True, padded=True, upstream=None)
+    low = inputs(rng, *sizes, return_weights=True, graded=True, padded=True) | {"graded": False}
     size = np.sqrt(2e5 / np.sqrt(head_dim))  # q k is about -head_dim size ** 2
     bias = np.repeat([size, -size, 0], n_head * head_dim)
     low["weights"] |= {"scale": 0.01, "values": {"qkv.bias": bias}}

@@ -27,7 +27,7 @@ def norm(rng, x, *eps, graded=False) -> dict:
         "arguments": [x.shape[-1], *eps],
         "x": x.astype(np.float64 if graded else np.float32),
         "seed": int(rng.integers(2**31)),
-        "upstream": rng.standard_normal(x.shape) if graded else None,
+        "graded": graded,
     }
 
 
@@ -129,14 +129,8 @@ def encoder(rng, B, T, large=False, graded=False, **options) -> dict:
     idx[0, :3] = rng.permutation(3) + 1  # CLS and UNK are ordinary tokens
     for row in idx[1:]:
         row[T - int(rng.integers(1, T - 1)) :] = 0
-    upstream = None
-    if graded:
-        # Without pooling, the differentiated sum has no vector at PAD: an untrained embedding of
-        # PAD (padding_idx) is also right.
-        upstream = rng.standard_normal((B, T, config["n_classes"])) * (idx != 0)[:, :, None]
-        upstream = upstream if config["pooling"] == "none" else upstream[:, 0]
     drawn = {"config": config, "idx": idx, "train": False, "seed": int(rng.integers(2**31))}
-    return {**drawn, "values": {}, "upstream": upstream}
+    return {**drawn, "values": {}, "graded": graded}
 
 
 @draws(ENCODER, "5e-3-basic")

@@ -8,11 +8,14 @@ from instructor.checks.drawing import draws
 
 def bag(rng, idx: np.ndarray, vocab_size: int) -> dict:
     """Draw the inputs of BagOfWords on tokens (B, T)."""
-    n_classes = int(rng.integers(3, 7))
-    # no gradient need reach the weights of words where there are none
-    upstream = rng.standard_normal((len(idx), n_classes)) if idx.any() else None
-    given = {"idx": idx, "seed": int(rng.integers(2**31)), "upstream": upstream}
-    return {"vocab_size": vocab_size, "n_classes": n_classes, **given}
+    return {
+        "vocab_size": vocab_size,
+        "n_classes": int(rng.integers(3, 7)),
+        "idx": idx,
+        "seed": int(rng.integers(2**31)),
+        # no gradient need reach the weights of words where there are none
+        "graded": bool(idx.any()),
+    }
 
 
 @draws(BAG, "5g-1-basic", "5g-3-hidden")

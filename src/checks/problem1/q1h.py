@@ -5,6 +5,7 @@ from dataclasses import replace
 from autograder import check, probe
 from checks.problem1.models import TOLERANCE, Parameters, draw_all, require_models
 from checks.support.asked import Asked, Close, Same
+from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 
@@ -24,14 +25,14 @@ TABLE = Asked(
 )
 
 
-@probe(uses=(describe,))
-def rotate(x, rope_cache, turned=False, upstream=None):
+@probe(uses=(describe, differentiate))
+def rotate(x, rope_cache, turned=False, graded=False):
     """Run apply_rotary_emb on x, (B, n_head, T, head_dim): the result, the inputs
     afterwards, and the gradient of x.
 
     Args:
         turned: x lies in memory as heads do after they are split.
-        upstream: the gradient of the result.
+        graded: with gradients.
     """
     import torch
 
@@ -40,16 +41,12 @@ def rotate(x, rope_cache, turned=False, upstream=None):
     given = {"x": torch.from_numpy(x), "rope_cache": torch.from_numpy(rope_cache)}
     if turned:
         given["x"] = given["x"].transpose(1, 2).contiguous().transpose(1, 2)
-    given["x"].requires_grad_(upstream is not None)
+    given["x"].requires_grad_(graded)
     rotated = apply_rotary_emb(given["x"], given["rope_cache"])
-    flows = upstream is not None and isinstance(rotated, torch.Tensor) and rotated.requires_grad
-    if flows and rotated.shape == x.shape:
-        rotated.backward(torch.from_numpy(upstream).to(rotated.dtype))
     return {
         "output": rotated,
         "arguments": describe(given),
-        "flows": flows,
-        "gradient": given["x"].grad,
+        **differentiate([rotated], {"x": given["x"]} if graded else {}),
     }
 
 
@@ -61,11 +58,8 @@ FORMATS = replace(
     reply={
         "output": OUTPUT,
         "arguments": Unchanged("apply_rotary_emb changes {got} in place. Make a new tensor."),
-        "flows": Same(
-            "No gradient flows through apply_rotary_emb. Avoid .data, .detach(), .numpy() and "
-            "torch.no_grad() there."
-        ),
-        "gradient": replace(OUTPUT, name="The gradient of x through {call}"),
+        "unreached": UNREACHED,
+        "gradients": replace(OUTPUT, name="The gradients of {call}"),
     },
 )
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import TOLERANCE, Asked, Close, Same
+from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
 
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}  # the handout's
 RATE = 0.3  # of dropout
 
 
@@ -36,26 +36,8 @@ def fill(module, seed, scale, values):
             parameter.copy_(torch.as_tensor(drawn))
 
 
-@probe
-def differentiate(output, upstream, inputs):
-    """For other probes: the gradients of sum(output * upstream) in each of the named inputs, and
-    the names of those that no gradient reaches.
-    """
-    import torch
-
-    if upstream is None:
-        return {"unreached": [], "gradients": {}}
-    if isinstance(output, torch.Tensor) and output.requires_grad:
-        (output * torch.from_numpy(upstream)).sum().backward()
-    reached = {name: value.grad for name, value in inputs.items() if value.grad is not None}
-    return {
-        "unreached": [name for name in inputs if name not in reached],
-        "gradients": {name: gradient.float() for name, gradient in reached.items()},
-    }
-
-
 @probe(uses=(forbid_builtins, fill, differentiate, describe))
-def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstream):
+def attend(arguments, x, key_padding_mask, return_weights, train, weights, graded):
     """Run MultiHeadAttention on x, or on copies of it where something is dropped: what it returns,
     the arguments afterwards, and gradients.
 
@@ -74,7 +56,7 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstr
         layer.to(given["x"].dtype).train(train)
         fill(layer, **weights)
         others = {name: value.flip(0) for name, value in given.items()}
-        given["x"].requires_grad_(upstream is not None)
+        given["x"].requires_grad_(graded)
         more = {"return_weights": True} if return_weights else {}
         layer(**others, **more)
         torch.default_generator.manual_seed(weights["seed"])
@@ -90,7 +72,7 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, upstr
             "output": None if drops else output,
             "dropped": output if drops else None,
             "arguments": describe(given),
-            **differentiate(first, upstream, {"x": given["x"], **own}),
+            **differentiate([first], {"x": given["x"], **own} if graded else {}),
         }
 
 
@@ -141,12 +123,6 @@ def require_share(what: str, share: float) -> None:
         raise WrongAnswer(f"{what}, a share of {share:.2f} is dropped; it should be {RATE}.")
 
 
-UNREACHED = Same(
-    "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-    "torch.no_grad(), and use every part."
-)
-# The rules for what `differentiate` returns.
-GRADIENTS = {"unreached": UNREACHED, "gradients": Close("The gradients of {call}", TOLERANCE)}
 HEADS = Asked(
     attend,
     "MultiHeadAttention({*arguments}).train({train})({x}, {key_padding_mask}, "

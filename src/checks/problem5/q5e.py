@@ -4,8 +4,9 @@ import numpy as np
 
 from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.problem5.q5d import GRADIENTS, RATE, TOLERANCE, differentiate, fill, require_share
-from checks.support.asked import Asked, Close, Same
+from checks.problem5.q5d import RATE, fill, require_share
+from checks.support.asked import TOLERANCE, Asked, Close, Same
+from checks.support.gradients import GRADIENTS, differentiate
 
 
 @probe(uses=(forbid_builtins,))
@@ -23,7 +24,7 @@ TABLE = Asked(
 
 
 @probe(uses=(forbid_builtins, fill, differentiate))
-def normalize(arguments, x, seed, upstream):
+def normalize(arguments, x, seed, graded):
     """Run LayerNorm on x: its output, apart if entries are large, and gradients."""
     import torch
 
@@ -31,14 +32,14 @@ def normalize(arguments, x, seed, upstream):
         from submission.problem5.encoder import LayerNorm
 
         large = abs(x).max() > 100
-        x = torch.from_numpy(x).requires_grad_(upstream is not None)
+        x = torch.from_numpy(x).requires_grad_(graded)
         norm = LayerNorm(*arguments).to(x.dtype)
         fill(norm, seed, 0.3, {})
         output = norm(x)
         return {
             "output": None if large else output,
             "large": output if large else None,
-            **differentiate(output, upstream, {"x": x, **dict(norm.named_parameters())}),
+            **differentiate([output], {"x": x, **dict(norm.named_parameters())} if graded else {}),
         }
 
 
@@ -128,7 +129,7 @@ LAYER = Asked(
 
 
 @probe(uses=(forbid_builtins, fill, differentiate))
-def encode(config, idx, train, seed, values, upstream):
+def encode(config, idx, train, seed, values, graded):
     """Run Encoder on idx: its parameters, the logits, gradients; and before, on the rows in reverse
     order, logits and attention weights. Nothing of that may be kept.
 
@@ -141,7 +142,7 @@ def encode(config, idx, train, seed, values, upstream):
         from submission.problem5.encoder import Encoder, EncoderConfig
 
         model = Encoder(EncoderConfig(**config)).train(train)
-        model = model if upstream is None else model.double()
+        model = model.double() if graded else model
         fill(model, seed, 0.3, values)
         parameters = dict(model.named_parameters())
         idx = torch.from_numpy(idx)
@@ -157,15 +158,15 @@ def encode(config, idx, train, seed, values, upstream):
             return logits
 
         pair = model(idx.flip(0), return_weights=True)
-        output = model(idx)
+        output = judged(model(idx), idx != 0)
         if isinstance(pair, tuple) and len(pair) == 2:
             real = idx.flip(0) != 0
             pair = judged(pair[0], real), [seen * real[:, None, :, None] for seen in pair[1]]
         return {
             "parameters": sorted(f"{name} {tuple(p.shape)}" for name, p in parameters.items()),
-            "logits": judged(output, idx != 0),
+            "logits": output,
             "pair": pair,
-            **differentiate(output, upstream, parameters),
+            **differentiate([output], parameters if graded else {}),
         }
 
 

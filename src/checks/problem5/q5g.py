@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from autograder import probe
-from checks.problem5.q5d import UNREACHED, differentiate, fill
+from checks.problem5.q5d import fill
 from checks.support.asked import Asked, Close, Same
+from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 
@@ -22,7 +23,7 @@ TENSORS = Same("{call} should give Python floats, no tensors. Use .item().")
 
 
 @probe(uses=(fill, differentiate, describe))
-def bag(vocab_size, n_classes, idx, seed, upstream):
+def bag(vocab_size, n_classes, idx, seed, graded):
     """Run BagOfWords, first with the rows in another order: its logits, gradients, and the
     input afterwards.
     """
@@ -41,19 +42,14 @@ def bag(vocab_size, n_classes, idx, seed, upstream):
     return {
         "logits": logits,
         "arguments": describe({"idx": tokens}),
-        **differentiate(logits, upstream, dict(model.named_parameters())),
+        **differentiate([logits], dict(model.named_parameters()) if graded else {}),
     }
 
 
 BAG = Asked(
     bag,
     "BagOfWords({vocab_size}, {n_classes})({idx})",
-    {
-        "logits": Close(),
-        "arguments": Unchanged(),
-        "unreached": UNREACHED,
-        "gradients": Close("The gradients of {call}"),
-    },
+    {"logits": Close(), "arguments": Unchanged(), **GRADIENTS},
 )
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
 from checks.problem6.q6d import given, shown
-from checks.problem6.shared import UNREACHED, differentiate
 from checks.support.asked import Asked, Close, Same, judge_calls
+from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 FLOPS = 3  # times those of the connections: the handout's limit

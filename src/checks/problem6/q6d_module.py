@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, check, probe
 from checks.problem6.q6d import Exact
 from checks.problem6.q6d_attention import judge_attention
-from checks.problem6.shared import TOLERANCE
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.unchanged import Unchanged, describe
 
 

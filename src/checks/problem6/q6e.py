@@ -3,8 +3,8 @@ trainings with these fixes. (q6e_texts.py has the functions on texts, and the ch
 """
 
 from autograder import probe
-from checks.problem6.shared import TOLERANCE, UNREACHED, differentiate
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import TOLERANCE, Asked, Close, Same
+from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 

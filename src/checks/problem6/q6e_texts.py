@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from autograder import Verdict, check, probe
 from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK, TRAINING
-from checks.problem6.shared import TOLERANCE
-from checks.support.asked import Asked, Close, Same
+from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.unchanged import Unchanged, describe
 
 RARE = " (a rare case)"

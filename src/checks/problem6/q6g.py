@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, check, probe
 from checks.problem6.q6d_attention import ATTENTION, judge_attention
 from checks.problem6.q6d_module import draw_layer, made, make_layer
-from checks.problem6.shared import TOLERANCE, UNREACHED, differentiate
-from checks.support.asked import Asked, Close
+from checks.support.asked import TOLERANCE, Asked, Close
+from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 PROJECTIONS = 1.25  # times the reference's
@@ -79,8 +79,7 @@ MEMORY = Asked(
         "output": Close("The output of {call}", TOLERANCE),
         "shares": Close("The shares of {call}", TOLERANCE),
         "arguments": Unchanged(),
-        "unreached": UNREACHED,
-        "gradients": Close("The gradients of {call}", TOLERANCE),
+        **GRADIENTS,
     },
 )
 

@@ -1,9 +1,7 @@
-"""What the checks of questions 6d, 6e and 6g share: tolerances, gradients, messages."""
+"""Gradients through a submission's functions."""
 
 from autograder import probe
-from checks.support.asked import Same
-
-TOLERANCE = {"float32": 1e-5, "float64": 1e-5}  # the handout's
+from checks.support.asked import TOLERANCE, Close, Same
 
 
 @probe
@@ -18,7 +16,7 @@ def differentiate(outputs, inputs):
         for output in outputs
         if isinstance(output, torch.Tensor) and output.requires_grad
     ]
-    if parts:
+    if inputs and parts:
         sum(parts).backward()
     reached = {name: value.grad for name, value in inputs.items() if value.grad is not None}
     return {"unreached": [name for name in inputs if name not in reached], "gradients": reached}
@@ -26,5 +24,7 @@ def differentiate(outputs, inputs):
 
 UNREACHED = Same(
     "No gradient of {call} reaches {got}. Avoid .data, .detach(), .numpy(), .item() and "
-    "torch.no_grad()."
+    "torch.no_grad(), and use every part."
 )
+# The rules for what `differentiate` returns.
+GRADIENTS = {"unreached": UNREACHED, "gradients": Close("The gradients of {call}", TOLERANCE)}
