@@ -42,6 +42,7 @@ SHARED = (
     "src/checks/support/gradients.py",
     "src/checks/support/rounds.py",
     "src/checks/support/unchanged.py",
+    "src/checks/support/weights.py",
     "instructor/checks/drawing.py",
     "instructor/checks/solving.py",
     "instructor/mistakes/patches.py",

@@ -22,7 +22,7 @@ def inputs(rng, B, T, n_head, head_dim, *dropout, padded=False, graded=False, **
         "key_padding_mask": draw_padding(rng, B, T) if padded else None,
         "return_weights": None,
         "train": False,
-        "weights": {"seed": int(rng.integers(2**31)), "scale": 0.3, "values": {}},
+        "weights": {"seed": int(rng.integers(2**31))},
         "graded": graded,
     }
     return drawn | more

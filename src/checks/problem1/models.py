@@ -1,38 +1,16 @@
-"""Random weights for the models of problem 1, and runs of a model with them (questions 1d, 1h)."""
+"""Runs of a model with random weights (questions 1d, 1h)."""
 
 from dataclasses import dataclass
 
 from autograder import WrongAnswer, probe
 from checks.support.asked import Asked, Close, Same
+from checks.support.weights import fill
 
 # float32, with weights of this size: two ways to compute it differ by 1e-6 of the largest logit
 TOLERANCE = {"float32": 1e-4}
 
 
-@probe
-def draw_all(module, seed):
-    """Draw all parameters of a module, as after a training, about: mean 1 for what scales a
-    normalized vector, else 0; standard deviation 0.3. Each is determined by the seed and its name.
-
-    The numbers are the same to the bit in every NumPy version and on every platform: RandomState's
-    uniform ones are, and nothing else is computed than a product and a sum.
-    """
-    import zlib
-
-    import numpy as np
-    import torch
-
-    state = np.random.RandomState()  # takes a millisecond to make, and none to seed
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            middle = 1.0 if ".ln" in "." + name and name.endswith("weight") else 0.0
-            state.seed([seed, zlib.crc32(name.encode())])
-            uniform = state.random_sample(tuple(parameter.shape)) - 0.5
-            drawn = middle + 1.0392304845413263 * uniform
-            parameter.copy_(torch.from_numpy(drawn.astype(np.float32)))
-
-
-@probe(uses=(draw_all,))
+@probe(uses=(fill,))
 def run_model(initialize, config, tokens, targets, seed, ends=None):
     """Create a model, give it random weights, and run it: in evaluation mode, with a cache on
     pieces that end at `ends`, and in training mode.
@@ -71,7 +49,7 @@ def run_model(initialize, config, tokens, targets, seed, ends=None):
         not torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters())
     )
     names = [f"{name} {tuple(value.shape)}" for name, value in model.named_parameters()]
-    draw_all(model, seed)
+    fill(model, seed)
     tokens, targets = torch.from_numpy(tokens), torch.from_numpy(targets)
     has_cache = "cache" in inspect.signature(model.blocks[0].attn.forward).parameters
     has_cache &= "caches" in inspect.signature(model.forward).parameters

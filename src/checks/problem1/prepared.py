@@ -5,9 +5,9 @@ started training. Shared by questions 1d and 1f.
 from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, probe
-from checks.problem1.models import draw_all
 from checks.support.asked import Asked, Close, Same
 from checks.support.unchanged import Unchanged, describe
+from checks.support.weights import fill
 
 # TrainerConfig fields that the handout sets
 ALL = (
@@ -22,7 +22,7 @@ ALL = (
 FREE = "num_workers"  # it has no effect, and editions differ
 
 
-@probe(uses=(draw_all, describe))
+@probe(uses=(fill, describe))
 def prepare(
     task,
     corpus,
@@ -63,7 +63,7 @@ def prepare(
         model = GPT(config)
         if not positions:
             del model.pos_emb
-        draw_all(model, seed)
+        fill(model, seed)
         return model
 
     model = make(fresh)

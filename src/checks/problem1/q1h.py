@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from autograder import check, probe
-from checks.problem1.models import TOLERANCE, Parameters, draw_all, require_models
+from checks.problem1.models import TOLERANCE, Parameters, require_models
 from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, describe
+from checks.support.weights import fill
 
 
 @probe
@@ -64,7 +65,7 @@ FORMATS = replace(
 )
 
 
-@probe(uses=(draw_all,))
+@probe(uses=(fill,))
 def attend(config, seed, x=None, ends=None):
     """Create an attention layer with RoPE: its table and parameters; with random weights, its
     output for x, which with `ends` is read in pieces that end there, and kept in a cache.
@@ -88,7 +89,7 @@ def attend(config, seed, x=None, ends=None):
     }
     if x is None:
         return reply
-    draw_all(layer, seed)
+    fill(layer, seed)
     x = torch.from_numpy(x)
     with torch.no_grad():
         if ends and reply["has_cache"]:

@@ -7,33 +7,9 @@ from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
+from checks.support.weights import fill
 
 RATE = 0.3  # of dropout
-
-
-@probe
-def fill(module, seed, scale, values):
-    """For other probes: fill weights and biases with random numbers of standard deviation `scale`,
-    the gains of LayerNorm around 1. What is drawn depends on the name, not on other parameters.
-
-    values: numbers or arrays for parameters whose names end so.
-    """
-    import numpy as np
-    import torch
-
-    state = np.random.RandomState(0)  # the same in all NumPy versions
-    with torch.no_grad():
-        for name, parameter in module.named_parameters():
-            if not name.endswith(("weight", "bias")):
-                continue
-            state.seed([seed, *name.encode()])
-            drawn = scale * state.standard_normal(tuple(parameter.shape))
-            if parameter.dim() == 1 and name.endswith("weight"):
-                drawn += 1
-            for ending, value in values.items():
-                if name.endswith(ending):
-                    drawn = value
-            parameter.copy_(torch.as_tensor(drawn))
 
 
 @probe(uses=(forbid_builtins, fill, differentiate, describe))

@@ -4,9 +4,10 @@ import numpy as np
 
 from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
-from checks.problem5.q5d import RATE, fill, require_share
+from checks.problem5.q5d import RATE, require_share
 from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.gradients import GRADIENTS, differentiate
+from checks.support.weights import fill
 
 
 @probe(uses=(forbid_builtins,))
@@ -34,7 +35,7 @@ def normalize(arguments, x, seed, graded):
         large = abs(x).max() > 100
         x = torch.from_numpy(x).requires_grad_(graded)
         norm = LayerNorm(*arguments).to(x.dtype)
-        fill(norm, seed, 0.3, {})
+        fill(norm, seed)
         output = norm(x)
         return {
             "output": None if large else output,
@@ -66,7 +67,7 @@ def run_layer(arguments, train, x, key_padding_mask, seed, values):
         from submission.problem5.encoder import EncoderLayer
 
         layer = EncoderLayer(*arguments).train(train)
-        fill(layer, seed, 0.3, values)
+        fill(layer, seed, values=values)
         x = torch.from_numpy(x).repeat(80 if train else 1, 1, 1)
         mask = None if key_padding_mask is None else torch.from_numpy(key_padding_mask)
         with torch.no_grad():
@@ -143,7 +144,7 @@ def encode(config, idx, train, seed, values, graded):
 
         model = Encoder(EncoderConfig(**config)).train(train)
         model = model.double() if graded else model
-        fill(model, seed, 0.3, values)
+        fill(model, seed, values=values)
         parameters = dict(model.named_parameters())
         idx = torch.from_numpy(idx)
 

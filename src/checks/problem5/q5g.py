@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from autograder import probe
-from checks.problem5.q5d import fill
 from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
+from checks.support.weights import fill
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def bag(vocab_size, n_classes, idx, seed, graded):
     from submission.problem5.encoder import BagOfWords
 
     model = BagOfWords(vocab_size, n_classes)
-    fill(model, seed, 1.0, {})
+    fill(model, seed, 1.0)
     if getattr(model.weight, "padding_idx", None) == 0:  # such a row of zeros stays so
         with torch.no_grad():
             model.weight.weight[0] = 0
