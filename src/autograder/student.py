@@ -1,13 +1,12 @@
 """A submission as a check sees it: something to run probes on. Failures become verdicts."""
 
-import contextlib
 import hashlib
 import math
 import os
 import re
 import signal
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,7 +39,8 @@ class Submission:
 
     path: folders to import from. root: the folder whose frames in a traceback are the student's.
     package: the name under which it is imported. offered: what else may be imported, for advice.
-    unusable: file -> why it was left out, in sentences that say what to do.
+    unusable: file -> why it was left out, in sentences that say what to do. asked: see
+    `Student.once`.
     """
 
     path: tuple[Path, ...]
@@ -48,6 +48,7 @@ class Submission:
     package: str
     offered: str = "the standard library"
     unusable: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, object] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Student:
@@ -126,17 +127,19 @@ class Student:
         """What the judge draws with: the same for the same seed and `name`."""
         return np.random.default_rng([self.seed, zlib.crc32(self.name.encode())])
 
-    @contextlib.contextmanager
-    def drawing_as(self, name: str) -> Iterator[np.random.Generator]:
-        """In it, what probes draw depends on this name and not on the check, so that several checks
-        can share it, whichever comes first. Yields a Generator of which the same is true.
+    def once(self, name: str, ask: Callable[[np.random.Generator], object]):
+        """What `ask(rng)` returns, asked by the first of the submission's checks that give this
+        name. What is drawn there depends on the name, so it is the same whichever check is first.
         """
-        kept = self.name, self.calls
-        self.name, self.calls = name, 0
-        try:
-            yield self.generator()
-        finally:
-            self.name, self.calls = kept[0], kept[1] + self.calls
+        asked = self.submission.asked
+        if name not in asked:
+            kept = self.name, self.calls
+            self.name, self.calls = name, 0
+            try:
+                asked[name] = ask(self.generator())
+            finally:
+                self.name, self.calls = kept[0], kept[1] + self.calls
+        return asked[name]
 
     def run(self, probe: Probe, **inputs) -> Answer:
         """Run a probe in the student's process.

@@ -109,8 +109,11 @@ def test_draws_that_checks_share_depend_on_their_name_alone(student):
         sharing = student(source)
         sharing.check, sharing.name = replace(sharing.check, id=id), id
         own = [sharing.run(call, argument=0).number() for _ in range(calls)]
-        with sharing.drawing_as("shared") as rng:
-            drawn.append((rng.random(), sharing.run(call, argument=0).number()))
+        drawn.append(
+            sharing.once(
+                "shared", lambda rng: (rng.random(), sharing.run(call, argument=0).number())
+            )
+        )
         own.append(sharing.run(call, argument=0).number())
         assert len({*own, drawn[-1][1]}) == calls + 2
     assert drawn[0] == drawn[1]

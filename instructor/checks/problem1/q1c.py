@@ -18,24 +18,24 @@ SMALL, LARGE = (17, 19), range(112, 137)
 
 
 @check("1c-4-hidden")
-def test_distributions(student, context):
+def test_distributions(student):
     """Truncated lengths in a small block; masked lengths and starts in a large one."""
-    require_truncated(student, draw_long(student, context, SMALL, 600))
-    spans = draw_long(student, context, LARGE, 1000).spans()
+    require_truncated(student, draw_long(student, SMALL, 600))
+    spans = draw_long(student, LARGE, 1000).spans()
     require_masked(student, spans)
     require_start(spans)
 
 
 @check("1c-5-hidden")
-def test_ends(student, context):
+def test_ends(student):
     """Prefix and suffix may be empty."""
-    require_ends(student, draw_long(student, context, LARGE, 1000).spans())
+    require_ends(student, draw_long(student, LARGE, 1000).spans())
 
 
 @check("1c-6-hidden")
-def test_short_documents(student, rng, context):
+def test_short_documents(student, rng):
     """Short documents and texts; the tiny ones with another block size."""
-    long = draw_long(student, context, SMALL, 600)
+    long = draw_long(student, SMALL, 600)
     require_short(student, rng, long, int(rng.integers(19, 22)))
 
 

@@ -1,18 +1,10 @@
 """Questions 6d, step 2, and 6g: inputs of attention, long texts, and 6d's hidden checks."""
 
-from autograder import check
-from checks.problem6 import q6d_attention
 from checks.problem6.q6d_attention import ATTENTION, LONG
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import draw_spec, edge_specs, spec
 
 LARGE_SCORES = ", with scores of several thousand"
-
-
-@check("6d-11-hidden", "6d-12-hidden")
-def test_attention(student, context, calls):
-    """As the basic checks, with other sizes and texts."""
-    q6d_attention.test_attention(student, context, calls)
 
 
 def inputs(rng, drawn, B, n_head, head_dim, dtype="float32", function="sparse_attention", **more):

@@ -60,7 +60,7 @@ def require_few(student, context, wrong: str, among: str, most: float) -> None:
         traces = read_traces(context.gold_path(FILE))
         return tally(traces, find_alarms(student, traces))
 
-    counts = context.once(student, "6f", ask)
+    counts = student.once("6f", ask)
     count, total = counts[wrong].total(), counts[among].total()
     if count > most * total:
         where = [f"{name} {n} of {counts[among][name]}" for name, n in counts[wrong].items()]

@@ -1,7 +1,5 @@
 """Question 6g: documents, memories and long texts, and the hidden checks."""
 
-from autograder import check
-from checks.problem6 import q6g
 from checks.problem6.q6d_attention import ATTENTION, LONG
 from checks.problem6.q6g import MEMORY, WORK
 from instructor.checks.drawing import draws
@@ -11,18 +9,6 @@ from instructor.checks.problem6.q6d_module import dense, layer
 
 LARGE = ", with scores in the thousands"
 ACROSS = "cross_document_attention"
-
-
-@check("6g-3-hidden")
-def test_documents(student, context, calls):
-    """As the basic checks, with other sizes."""
-    q6g.test_documents(student, context, calls)
-
-
-@check("6g-4-hidden")
-def test_work(student, context, calls):
-    """As the basic check, with other lengths."""
-    q6g.test_work(student, context, calls)
 
 
 def of(lengths, question: int, window: int, kind: str = "list") -> dict:

@@ -101,8 +101,7 @@ def judge_predictions(student, context: Context, split: str, threshold: bool = T
     code, advice = "your code", ""
     if context.answer_alone:
         code, advice = "our code", " Does your model compute what 1d and 1h ask for?"
-    places, losses = context.once(
-        student,
+    places, losses = student.once(
         f"{weights.name} {job.split}",
         lambda rng: _ask(student, rng, context, job, preset, weights, code),
     )

@@ -37,7 +37,7 @@ def mixed_corpus(rng, block_size: int) -> str:
     return random_corpus(rng, rng.integers(6, 2 * block_size, size=20))
 
 
-def share_mixed(student, context):
+def share_mixed(student):
     """Draw a mixed corpus 15 times, for 1c-0 to 1c-2. Returns the answer, text and block size."""
 
     def drawn(rng):
@@ -45,7 +45,7 @@ def share_mixed(student, context):
         text = mixed_corpus(rng, block_size)
         return student.run(draw, text=text, block_size=block_size, times=15), text, block_size
 
-    return context.once(student, "mixed", drawn)
+    return student.once("mixed", drawn)
 
 
 def require_short(student, rng, long: Examples, block_size: int) -> None:
@@ -137,9 +137,9 @@ def require_epoch(student, rng, block_size: int) -> None:
 
 
 @check("1c-0-basic")
-def test_shape(student, context):
+def test_shape(student):
     """dataset[i] is a pair of int64 tensors of length block_size (in other editions: one less)."""
-    answer, text, block_size = share_mixed(student, context)
+    answer, text, block_size = share_mixed(student)
     lengths = set()
     for example in answer["first"].items():
         x, y = example.named("dataset[i]").present().items(2)
@@ -159,9 +159,9 @@ def test_shape(student, context):
 
 
 @check("1c-1-basic")
-def test_rearrangement(student, context):
+def test_rearrangement(student):
     """prefix + masked content + suffix is the document's beginning, and PADs fill the end."""
-    examples = require_arranged(*share_mixed(student, context))
+    examples = require_arranged(*share_mixed(student))
     if ((examples.x == 1).sum(axis=1) == 2).all():
         student.hint(
             "No third MASK ends the masked content: accepted, but the handout asks for one. It "
@@ -170,19 +170,19 @@ def test_rearrangement(student, context):
 
 
 @check("1c-2-basic")
-def test_shift(student, context):
+def test_shift(student):
     """y[i] is x[i + 1], and y's last token continues x."""
-    examples = read_examples(*share_mixed(student, context))
+    examples = read_examples(*share_mixed(student))
     require_shift(examples)
     require_attempt(examples)
 
 
 @check("1c-3-basic")
-def test_masked_length(student, context):
+def test_masked_length(student):
     """The masked length is a quarter of the truncated length on average, random for each length,
     and new on every call.
     """
-    examples = draw_long(student, context, LARGE, 1000)
+    examples = draw_long(student, LARGE, 1000)
     if (examples.x.reshape(-1, 4, examples.x.shape[1]) == examples.x[:4]).all():
         raise WrongAnswer(
             "dataset[i] gives the same example on every call. Draw a new one each time, and set no "
@@ -199,27 +199,27 @@ def test_masked_length(student, context):
 
 
 @check("1c-8-basic")
-def test_truncated_length(student, context):
+def test_truncated_length(student):
     """Documents longer than the block are truncated to all lengths from 4 to three quarters."""
-    require_truncated(student, draw_long(student, context, SMALL, 600))
+    require_truncated(student, draw_long(student, SMALL, 600))
 
 
 @check("1c-9-basic")
-def test_start(student, context):
+def test_start(student):
     """Where the span starts is random."""
-    require_start(draw_long(student, context, LARGE, 1000).spans())
+    require_start(draw_long(student, LARGE, 1000).spans())
 
 
 @check("1c-10-basic")
-def test_ends(student, context):
+def test_ends(student):
     """Prefix and suffix may be empty."""
-    require_ends(student, draw_long(student, context, LARGE, 1000).spans())
+    require_ends(student, draw_long(student, LARGE, 1000).spans())
 
 
 @check("1c-11-basic")
-def test_short_documents(student, rng, context):
+def test_short_documents(student, rng):
     """Documents of 0 to 6 and of 20 characters, and texts of 4 to 11."""
-    require_short(student, rng, draw_long(student, context, SMALL, 600), 18)
+    require_short(student, rng, draw_long(student, SMALL, 600), 18)
 
 
 @check("1c-12-basic")

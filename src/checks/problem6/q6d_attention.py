@@ -9,9 +9,9 @@ are counted for the limit of three times; a submission could hide some, but then
 
 from dataclasses import dataclass
 
-from autograder import Answer, Failed, Verdict, WrongAnswer, check, probe
+from autograder import Answer, Failed, Verdict, WrongAnswer, probe
 from checks.problem6.q6d import given, shown
-from checks.support.asked import Asked, Close, Same, judge_calls
+from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, describe
 
@@ -189,34 +189,6 @@ class Work:
             )
 
 
-# the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
-OUTPUT = Close("The output of {call}", {"float32": 3e-5, "float64": 3e-10})
-GRADIENT = {"float32": 3e-4, "float64": 3e-9}
-ATTENTION = Asked(
-    attend,
-    attention_as_written,
-    {
-        "output": OUTPUT,
-        "arguments": Unchanged(),
-        "unreached": UNREACHED,
-        **{name: Close(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
-    },
-)
-LONG = Asked(
-    attend_long,
-    attention_as_written,
-    {
-        "loop": Same(
-            "{call} takes more than two operations of torch for each position. Is there a loop "
-            "over positions? Process many rows at once."
-        ),
-        "output": OUTPUT,
-        "work": Work(),
-    },
-    causes=False,  # dense attention takes too long
-)
-
-
 @probe
 def seconds_of_a_pair():
     """Time dense attention over 20,000 positions by some of its rows: the seconds for each pair, in
@@ -237,44 +209,75 @@ def seconds_of_a_pair():
     return sorted(seconds[1:])[2] / mask.numel()
 
 
-def judge_attention(student, context, calls, *asked: Asked) -> None:
-    """Judge short texts by `asked`; then the output of long ones, the FLOPs of the shorter of them,
-    and the seconds of the others: less than dense attention would take over each document, or over
-    all if they are many and short. The memory has the check's limit.
-
-    Raises:
-        Failed: a result is wrong, or takes too much work or memory.
+@dataclass(frozen=True)
+class Metered(Asked):
+    """Long texts: beside the replies, the seconds of each call are judged. They are less than dense
+    attention would take over each document, or over all if they are many and short. The memory has
+    the check's limit.
     """
-    long = [call for call in calls if call.asked == LONG.name]
-    judge_calls(student, [call for call in calls if call not in long], asked)
-    for call in long:
-        what, n, before = LONG.written(call), call.inputs["shape"][2], student.counted
-        try:
-            LONG.require(student, [call])
-        except Failed as failed:
-            if failed.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT):
-                failed.message += (
-                    f"\nThe call was {what}. Compute only the connected pairs, a block at a time, "
-                    "and keep nothing of a block but its output."
-                )
-            raise
-        seconds = student.counted - before  # also those in which it waits for another process
+
+    def require(self, student, calls) -> list[Answer]:
+        """As Asked.require.
+
+        Raises:
+            Failed: a result is wrong, or takes too much work or memory.
+        """
+        replies = []
+        for call in (call for call in calls if call.asked == self.name):
+            before = student.counted
+            try:
+                replies += super().require(student, [call])
+            except Failed as failed:
+                if failed.verdict in (Verdict.OUT_OF_MEMORY, Verdict.TIMEOUT):
+                    failed.message += (
+                        f"\nThe call was {self.written(call)}. Compute only the connected pairs, a "
+                        "block at a time, and keep nothing of a block but its output."
+                    )
+                raise
+            # also those in which it waits for another process
+            self._require_few(student, call, student.counted - before)
+        return replies
+
+    def _require_few(self, student, call, seconds):
+        n = call.inputs["shape"][2]
         if n < TIMED:
-            continue
+            return
         lengths = call.inputs["arguments"].get("lengths", [n])
         lengths = lengths if max(lengths) > 1000 else [n]
-        pair = context.once(student, "dense", lambda rng: student.run(seconds_of_a_pair).number())
+        pair = student.once("dense", lambda rng: student.run(seconds_of_a_pair).number())
         dense = pair * sum(length**2 for length in lengths)
         student.note(f"seconds at {n:,}, as a share of dense attention's", seconds / dense)
         if seconds > SHARE * dense:
             raise WrongAnswer(
-                f"{what} takes {seconds:.1f} seconds: {seconds / dense:.1f} times "
+                f"{self.written(call)} takes {seconds:.1f} seconds: {seconds / dense:.1f} times "
                 f"what dense attention would take here; {SHARE} times are allowed. Compute only "
                 "the connected pairs, many rows at once."
             )
 
 
-@check("6d-8-basic", "6d-15-basic", "6d-16-basic", "6d-19-basic")
-def test_attention(student, context, calls):
-    """Outputs, gradients and refusals of short texts, and the work of long ones."""
-    judge_attention(student, context, calls, ATTENTION)
+# the handout's 1e-5 for each entry, and a margin: the errors of a sum add up
+OUTPUT = Close("The output of {call}", {"float32": 3e-5, "float64": 3e-10})
+GRADIENT = {"float32": 3e-4, "float64": 3e-9}
+ATTENTION = Asked(
+    attend,
+    attention_as_written,
+    {
+        "output": OUTPUT,
+        "arguments": Unchanged(),
+        "unreached": UNREACHED,
+        **{name: Close(f"The gradient of {{call}} in {name}", GRADIENT) for name in "qkv"},
+    },
+)
+LONG = Metered(
+    attend_long,
+    attention_as_written,
+    {
+        "loop": Same(
+            "{call} takes more than two operations of torch for each position. Is there a loop "
+            "over positions? Process many rows at once."
+        ),
+        "output": OUTPUT,
+        "work": Work(),
+    },
+    causes=False,  # dense attention takes too long
+)

@@ -5,13 +5,14 @@ gradients, work, and what is refused.
 from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, check, probe
-from checks.problem6.q6d_attention import ATTENTION, judge_attention
+from checks.problem6.q6d_attention import ATTENTION, LONG
 from checks.problem6.q6d_module import draw_layer, made, make_layer
 from checks.support.asked import TOLERANCE, Asked, Close
 from checks.support.gradients import GRADIENTS, differentiate
 from checks.support.unchanged import Unchanged, describe
 
 PROJECTIONS = 1.25  # times the reference's
+DOCUMENTS, LONG_DOCUMENTS = ATTENTION, LONG  # cross_document_attention is judged by these
 
 
 @probe(uses=(draw_layer, make_layer, differentiate, describe))
@@ -104,25 +105,13 @@ class Projections:
 WORK = replace(MEMORY, variant="and its work", reply={"projected": Projections()})
 
 
-@check("6g-1-basic", "6g-2-basic", "6g-5-basic")
-def test_documents(student, context, calls):
-    """Outputs and gradients, as far as the calls ask for them; no dense attention over all."""
-    judge_attention(student, context, calls, ATTENTION, MEMORY)
-
-
-@check("6g-6-basic")
-def test_work(student, context, calls):
-    """Long documents with a small window; projections that are applied once."""
-    judge_attention(student, context, calls, WORK)
-
-
 @check("6g-7-basic")
 def test_refusals(student, calls):
     """Plain calls are not refused. Each of the others, which do not fit or have an iterator, is
     worth a part of the points.
     """
     wrong, count = [], 0
-    for asked in (ATTENTION, MEMORY):
+    for asked in (DOCUMENTS, MEMORY):
         mine = [call for call in calls if call.asked == asked.name]
         # other checks judge what plain calls give
         rules = [replace(asked, reply={}), *[asked] * (len(mine) - 1)]

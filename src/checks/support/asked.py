@@ -248,19 +248,15 @@ class Fault:
 
 
 def by_reference(student, calls: list[Call]) -> None:
-    """The verdict of a check that has none of its own: see `judge_calls`."""
-    judge_calls(student, calls, asked_in(student.check.question))
-
-
-def judge_calls(student, calls: list[Call], asked: list[Asked]) -> None:
-    """Judge each call by the Asked that it is for.
+    """The verdict of a check that has none of its own: each call is judged by the Asked that it is
+    for.
 
     Raises:
         Failed: a reply is wrong.
-        LookupError: a call is for none of them, or for several.
+        LookupError: a call is for no Asked of the question, or for several.
     """
     for name in dict.fromkeys(call.asked for call in calls):
-        found = [each for each in asked if each.name == name]
+        found = [each for each in asked_in(student.check.question) if each.name == name]
         if len(found) != 1:
             raise LookupError(f"{len(found)} Asked of {student.check.id} are called {name}")
         found[0].require(student, calls)

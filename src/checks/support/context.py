@@ -1,6 +1,5 @@
 """Context for the checks of results: where they are, and their preset, data and answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +35,6 @@ class Context:
     accuracy: dict
     rounds: Rounds = field(default_factory=Rounds)
     answer_alone: Probe | None = None
-    _asked: dict = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.data is not None and self.preset is None:
@@ -49,16 +47,6 @@ class Context:
         if self.data is not None:
             for name in ("wiki.txt", "birth_dev.tsv"):
                 read_text(self.data / name)
-
-    def once(self, student, name: str, ask: Callable):
-        """What `ask(rng)` returns, asked by the first of the checks that give this name; it is the
-        same whichever is first. A submission with code of the reference's in it is another.
-        """
-        key = student.submission.root, name
-        if key not in self._asked:
-            with student.drawing_as(name) as rng:
-                self._asked[key] = ask(rng)
-        return self._asked[key]
 
     def data_of(self, preset: Preset) -> Path:
         """The folder of the corpus and the questions."""

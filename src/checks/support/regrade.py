@@ -86,7 +86,7 @@ def grade_once(
             continue
         visible = any(check.kind == "basic" for base in bad for check in failures(base, outcomes))
         grafted = dataclasses.replace(
-            submission, path=(copy, *submission.path[1:]), root=copy / submission.package
+            submission, path=(copy, *submission.path[1:]), root=copy / submission.package, asked={}
         )
         again = grade(together, grafted)
         for check in together:

@@ -52,7 +52,9 @@ class Unchanged:
         got = got if isinstance(got, dict) else {}
         names = [name for name in right | got if not self._same(got.get(name), right.get(name))]
         if names:
-            raise WrongAnswer(self.says.format(call=call, got=", ".join(map(str, names[:8]))))
+            others = f" and {len(names) - 3} others" if names[3:] else ""
+            got = ", ".join(map(str, names[:3])) + others
+            raise WrongAnswer(self.says.format(call=call, got=got))
 
     def _same(self, got, right):
         try:
