@@ -110,14 +110,17 @@ def answered(module, name, ids):
 @functools.cache
 def questions(ids):
     """Pairs of inputs and the right part of a reply, by check, probe, function, the inputs that
-    there are, and part; but for parts that the inputs have, and those that hardly differ.
+    there are, and part; but for parts that the inputs have or that describe them, and those that
+    hardly differ.
     """
     found = {}
     for id in ids:
         for call in itertools.chain(*Rounds().rounds(id)):
             given = tuple(name for name, value in call.inputs.items() if value is not None)
             asked = id, call.asked, call.inputs.get("function"), given
-            for part, right in (call.right or {}).items():
+            parts = dict(call.right or {})
+            parts.pop("arguments", None)
+            for part, right in parts.items():
                 calls = found.setdefault((*asked, part), [])
                 right = right.data if isinstance(right, wire.Array) else right
                 if len(calls) < TRIED and not any(
@@ -127,7 +130,8 @@ def questions(ids):
     return {
         key: calls
         for key, calls in found.items()
-        if len({repr(right) for _, right in calls}) >= FEWEST
+        if len({repr(round(right, 6) if isinstance(right, float) else right) for _, right in calls})
+        >= FEWEST
     }
 
 
