@@ -36,8 +36,7 @@ FORMATS = replace(
         # if dtypes are mixed, a part may be computed in float32
         "output": Close(tolerance={"float32": 1e-5, "float64": 1e-5}),
         "arguments": Unchanged(
-            "attention changes its inputs: {got} were modified. Make new arrays, with Q = Q / 2 "
-            "and not Q /= 2."
+            "attention changes {got} in place. Make new arrays, with Q = Q / 2 and not Q /= 2."
         ),
     },
 )

@@ -52,8 +52,8 @@ class Unchanged:
         got = got if isinstance(got, dict) else {}
         names = [name for name in right | got if not self._same(got.get(name), right.get(name))]
         if names:
-            others = f" and {len(names) - 3} others" if names[3:] else ""
-            got = ", ".join(map(str, names[:3])) + others
+            shown = names if len(names) < 5 else [*names[:3], f"{len(names) - 3} others"]
+            got = ", ".join(map(str, shown))
             raise WrongAnswer(self.says.format(call=call, got=got))
 
     def _same(self, got, right):
