@@ -1,7 +1,6 @@
 """Question 6g: documents, memories and long texts, and the hidden checks."""
 
-from checks.problem6.q6d_attention import ATTENTION, LONG
-from checks.problem6.q6g import MEMORY, WORK
+from checks.problem6.q6g import DOCUMENTS, LONG_DOCUMENTS, MEMORY, WORK
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import pattern
 from instructor.checks.problem6.q6d_attention import inputs
@@ -34,7 +33,7 @@ def memory(rng, lengths, B: int, n: int, *heads: int, gradients: bool = False, *
     return {"layer": module, "lengths": list(lengths), "B": B, "n": n, "gradients": gradients}
 
 
-@draws(ATTENTION, "6g-1-basic", "6g-3-hidden")
+@draws(DOCUMENTS, "6g-1-basic", "6g-3-hidden")
 def documents(rng):
     """Documents shorter and longer than the window and than a block; others, with another question,
     in the same shape; one document, documents and questions of one token; large scores.
@@ -56,7 +55,7 @@ def documents(rng):
     ]
 
 
-@draws(LONG, "6g-1-basic")
+@draws(LONG_DOCUMENTS, "6g-1-basic")
 def many_documents(rng):
     """Many documents, each of which may be dense attention, but not all together."""
     lengths = [int(rng.integers(490, 510))] * 50
@@ -77,7 +76,7 @@ def memories(rng):
     ]
 
 
-@draws(ATTENTION, "6g-5-basic", "6g-3-hidden")
+@draws(DOCUMENTS, "6g-5-basic", "6g-3-hidden")
 def gradients(rng):
     """Gradients of cross_document_attention."""
     lengths, window = _lengths(rng, 3), int(rng.integers(2, 5))
@@ -99,7 +98,7 @@ def _lengths(rng, count):
     return rng.choice(range(3, 15), count, replace=False).tolist()
 
 
-@draws(LONG, "6g-6-basic", "6g-4-hidden")
+@draws(LONG_DOCUMENTS, "6g-6-basic", "6g-4-hidden")
 def long_documents(rng):
     """Short documents, in which a loop over tokens is counted; and long ones, over which dense
     attention would be too slow.
@@ -115,7 +114,7 @@ def large_memory(rng):
     return [memory(rng, rng.integers(20, 50, 3).tolist(), 1, 2, 2, 4)]
 
 
-@draws(ATTENTION, "6g-7-basic")
+@draws(DOCUMENTS, "6g-7-basic")
 def misfits(rng):
     """Lengths and windows that do not fit 12 tokens, after some that do."""
     a, b = rng.choice(range(3, 6), 2, replace=False).tolist()

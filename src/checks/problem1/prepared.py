@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from autograder import Answer, WrongAnswer, probe
 from checks.support.asked import Asked, Close, Same
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 from checks.support.weights import fill
 
 # TrainerConfig fields that the handout sets
@@ -22,7 +22,7 @@ ALL = (
 FREE = "num_workers"  # it has no effect, and editions differ
 
 
-@probe(uses=(fill, describe))
+@probe(uses=(fill, summarize))
 def prepare(
     task,
     corpus,
@@ -36,7 +36,7 @@ def prepare(
     positions=True,
     saved_on="cpu",
 ):
-    """Call finetune or pretrain on a model with random weights, and describe the result.
+    """Call finetune or pretrain on a model with random weights, and summarize the result.
 
     Args:
         read_block_size: of the dataset; block_size is the argument, and the model's.
@@ -117,7 +117,7 @@ def prepare(
         "model": trainer.model is model,
         "steps": trainer.step,
         "frozen": [name for name, value in parameters if not value.requires_grad],
-        "weights": describe(dict(parameters)),
+        "weights": summarize(dict(parameters)),
         "dataset": data is dataset or task == "finetune",
         "length": length,
         "questions": [x.rstrip("\u25a1") for x, _ in examples],

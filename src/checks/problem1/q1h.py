@@ -6,7 +6,7 @@ from autograder import check, probe
 from checks.problem1.models import TOLERANCE, Parameters, require_models
 from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import UNREACHED, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 from checks.support.weights import fill
 
 
@@ -26,7 +26,7 @@ TABLE = Asked(
 )
 
 
-@probe(uses=(describe, differentiate))
+@probe(uses=(summarize, differentiate))
 def rotate(x, rope_cache, turned=False, graded=False):
     """Run apply_rotary_emb on x, (B, n_head, T, head_dim): the result, the inputs
     afterwards, and the gradient of x.
@@ -46,7 +46,7 @@ def rotate(x, rope_cache, turned=False, graded=False):
     rotated = apply_rotary_emb(given["x"], given["rope_cache"])
     return {
         "output": rotated,
-        "arguments": describe(given),
+        "arguments": summarize(given),
         **differentiate([rotated], {"x": given["x"]} if graded else {}),
     }
 

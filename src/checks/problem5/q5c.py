@@ -5,10 +5,10 @@ from dataclasses import replace
 from autograder import WrongAnswer, check, probe
 from checks.problem5.numpy_alone import numpy_alone
 from checks.support.asked import Asked, Close, Same
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 
-@probe(uses=(numpy_alone, describe))
+@probe(uses=(numpy_alone, summarize))
 def attend(Q, K, V, mask):
     """Run attention: its output, NumPy's warnings, and the inputs afterwards. torch is disabled
     meanwhile.
@@ -18,7 +18,7 @@ def attend(Q, K, V, mask):
     given = {"Q": Q, "K": K, "V": V} | ({} if mask is None else {"mask": mask})
     with numpy_alone() as warned:
         output = attention(**given)
-    return {"output": output, "warnings": warned, "arguments": describe(given)}
+    return {"output": output, "warnings": warned, "arguments": summarize(given)}
 
 
 ATTENTION = Asked(

@@ -6,13 +6,13 @@ from autograder import WrongAnswer, probe
 from checks.problem5.forbidden_builtins import forbid_builtins
 from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.gradients import GRADIENTS, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 from checks.support.weights import fill
 
 RATE = 0.3  # of dropout
 
 
-@probe(uses=(forbid_builtins, fill, differentiate, describe))
+@probe(uses=(forbid_builtins, fill, differentiate, summarize))
 def attend(arguments, x, key_padding_mask, return_weights, train, weights, graded):
     """Run MultiHeadAttention on x, or on copies of it where something is dropped: what it returns,
     the arguments afterwards, and gradients.
@@ -47,7 +47,7 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, grade
             "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
             "output": None if drops else output,
             "dropped": output if drops else None,
-            "arguments": describe(given),
+            "arguments": summarize(given),
             **differentiate([first], {"x": given["x"], **own} if graded else {}),
         }
 

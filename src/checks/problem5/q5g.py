@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from autograder import probe
 from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import GRADIENTS, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 from checks.support.weights import fill
 
 
@@ -22,7 +22,7 @@ class AtMost(Same):
 TENSORS = Same("{call} should give Python floats, no tensors. Use .item().")
 
 
-@probe(uses=(fill, differentiate, describe))
+@probe(uses=(fill, differentiate, summarize))
 def bag(vocab_size, n_classes, idx, seed, graded):
     """Run BagOfWords, first with the rows in another order: its logits, gradients, and the
     input afterwards.
@@ -41,7 +41,7 @@ def bag(vocab_size, n_classes, idx, seed, graded):
     logits = model(tokens)
     return {
         "logits": logits,
-        "arguments": describe({"idx": tokens}),
+        "arguments": summarize({"idx": tokens}),
         **differentiate([logits], dict(model.named_parameters()) if graded else {}),
     }
 
@@ -53,7 +53,7 @@ BAG = Asked(
 )
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def train(x, y, epochs, options, training, heights, dropout=0.0):
     """Run train_classifier on a model that records how it is used: what it returns and does.
 
@@ -110,7 +110,7 @@ def train(x, y, epochs, options, training, heights, dropout=0.0):
         "leftover": any(map(bool, leftover)),
         "still": [name for name, value in model.named_parameters() if not value.any()],
         "mode": "training" if model.training else "evaluation",
-        "arguments": describe({"x": sentences, "y": classes}),
+        "arguments": summarize({"x": sentences, "y": classes}),
         "order": order,
         "weight": model.weight.detach(),
     }
@@ -193,7 +193,7 @@ LEARNING = Asked(
 )
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def share(table, x, y, options, training):
     """Run accuracy on a model that answers from a table, with the other sign in training mode: what
     it returns, and how it used the model.
@@ -222,7 +222,7 @@ def share(table, x, y, options, training):
         "gradients": any(gradients for _, gradients in uses),
         "largest": max((count for count, _ in uses), default=0),
         "mode": "training" if model.training else "evaluation",
-        "arguments": describe({"x": sentences, "y": classes}),
+        "arguments": summarize({"x": sentences, "y": classes}),
     }
 
 
@@ -240,7 +240,7 @@ ACCURACY = Asked(
 )
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def spread(weights, key_padding_mask):
     """Run attention_entropy: what it returns, and its arguments afterwards."""
     import torch
@@ -250,7 +250,7 @@ def spread(weights, key_padding_mask):
     weights, mask = torch.from_numpy(weights), torch.from_numpy(key_padding_mask)
     entropy = attention_entropy(weights, mask)
     given = {"weights": weights, "key_padding_mask": mask}
-    return {"entropy": entropy, "arguments": describe(given)}
+    return {"entropy": entropy, "arguments": summarize(given)}
 
 
 ENTROPY = Asked(

@@ -8,15 +8,15 @@ import numpy as np
 
 from autograder import check, probe
 from checks.support.asked import Asked, Close
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def compute(function, given):
     """Call a NumPy function of positions.py: its result, and the arrays afterwards."""
     from submission.problem6 import positions
 
-    return {"output": getattr(positions, function)(*given), "arguments": describe(given)}
+    return {"output": getattr(positions, function)(*given), "arguments": summarize(given)}
 
 
 @probe
@@ -27,7 +27,7 @@ def shift(k, d_model):
     return {"output": shift_matrix(k, d_model)}
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def score(q, k, queries, keys):
     """Call rope_scores: its result, and its arguments afterwards."""
     import torch
@@ -37,7 +37,7 @@ def score(q, k, queries, keys):
     given = {"q": torch.from_numpy(q), "k": torch.from_numpy(k)}
     given |= {"positions_q": queries, "positions_k": keys}
     output = rope_scores(*given.values())
-    return {"output": output, "arguments": describe(given)}
+    return {"output": output, "arguments": summarize(given)}
 
 
 def written(inputs: dict) -> str:

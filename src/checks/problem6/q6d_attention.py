@@ -13,7 +13,7 @@ from autograder import Answer, Failed, Verdict, WrongAnswer, probe
 from checks.problem6.q6d import given, shown
 from checks.support.asked import Asked, Close, Same
 from checks.support.gradients import UNREACHED, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 FLOPS = 3  # times those of the connections: the handout's limit
 SHARE = 0.5  # of the processor seconds of dense attention
@@ -69,7 +69,7 @@ def call_attention(function, q, k, v, arguments):
     return layer.eval()(q[:, 0], chosen)[:, None]
 
 
-@probe(uses=(call_attention, summed, differentiate, describe))
+@probe(uses=(call_attention, summed, differentiate, summarize))
 def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed, stretch):
     """Run attention on random q (times `scale`), k and v: its output, these afterwards, and
     gradients.
@@ -89,7 +89,7 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
     found = differentiate([output], inputs if gradients else {})
     return {
         "output": summed(output, seed, stretch),
-        "arguments": describe(inputs),
+        "arguments": summarize(inputs),
         "unreached": found["unreached"],
         **{name: summed(found["gradients"].get(name), seed, stretch) for name in "qkv"},
     }

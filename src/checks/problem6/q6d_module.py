@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from autograder import Answer, WrongAnswer, probe
 from checks.problem6.q6d import Exact
 from checks.support.asked import TOLERANCE, Asked, Close, Same
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 
 @probe
@@ -55,7 +55,7 @@ def make_layer(layer):
     return sparse, dict(dense.named_parameters())
 
 
-@probe(uses=(draw_layer, make_layer, describe))
+@probe(uses=(draw_layer, make_layer, summarize))
 def run_layer(layer, B, T, chosen, once):
     """Run SparseSelfAttention on x: its output, and x afterwards; of a module from a dense one also
     the parameters, which of them are shared, and those of the dense one.
@@ -79,11 +79,11 @@ def run_layer(layer, B, T, chosen, once):
     return {
         "parameters": sorted(f"{name} {tuple(value.shape)}" for name, value in own.items()),
         # the predictor may have another dtype
-        "copies": describe({name: value.double() for name, value in own.items() if dense}),
+        "copies": summarize({name: value.double() for name, value in own.items() if dense}),
         "shared": [name for name, value in own.items() if value.data_ptr() in places],
         "output": output,
-        "arguments": describe({"x": x}),
-        "dense": describe(dense),
+        "arguments": summarize({"x": x}),
+        "dense": summarize(dense),
     }
 
 

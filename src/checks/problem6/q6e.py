@@ -5,10 +5,10 @@ trainings with these fixes. (q6e_texts.py has the functions on texts, and the ch
 from autograder import probe
 from checks.support.asked import TOLERANCE, Asked, Close, Same
 from checks.support.gradients import UNREACHED, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 
-@probe(uses=(differentiate, describe))
+@probe(uses=(differentiate, summarize))
 def score(q, k):
     """Run attention_scores: its result, q and k afterwards, and the gradients in both."""
     import torch
@@ -18,7 +18,7 @@ def score(q, k):
     leaves = {"q": torch.from_numpy(q).requires_grad_(), "k": torch.from_numpy(k).requires_grad_()}
     given = {name: leaf.clone() for name, leaf in leaves.items()}
     output = attention_scores(*given.values())
-    return {"output": output, "arguments": describe(given), **differentiate([output], leaves)}
+    return {"output": output, "arguments": summarize(given), **differentiate([output], leaves)}
 
 
 SCORES = Asked(
@@ -28,7 +28,7 @@ SCORES = Asked(
 )
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def clip(gradients, max_norm, listed):
     """Run clip_gradients on parameters with these gradients, or None: what it returns, the
     parameters, all gradients afterwards, and which of them are new tensors.
@@ -53,7 +53,7 @@ def clip(gradients, max_norm, listed):
     return {
         "norm": "not finite" if isinstance(norm, float) and not math.isfinite(norm) else norm,
         "float": isinstance(norm, (int, float)),
-        "parameters": describe(named),
+        "parameters": summarize(named),
         "none": ", ".join(name for name in named if name not in after) or "no parameter",
         "gradients": after,
         "replaced": [
@@ -87,7 +87,7 @@ CLIPPING = Asked(
 )
 
 
-@probe(uses=(differentiate, describe))
+@probe(uses=(differentiate, summarize))
 def stack(x, weights, gain, shift):
     """Run PreNormStack on x with sublayers tanh(x @ weight): its output, which sublayers are not
     among its parameters, and its other parameters. Then, with this gain and shift in all norms: its
@@ -133,7 +133,7 @@ def stack(x, weights, gain, shift):
     ]
     return {
         "output": output,
-        "arguments": describe({"x": given}),
+        "arguments": summarize({"x": given}),
         "lost": [name for name, weight in mine.items() if id(weight) not in known],
         "norms": "; ".join(f"{count} with {text}" for text, count in counts) or "none",
         "trained": trained,

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from autograder import Verdict, check, probe
 from checks.problem6.q6e import CLIPPING, INIT, SCORES, STACK, TRAINING
 from checks.support.asked import TOLERANCE, Asked, Close, Same
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 RARE = " (a rare case)"
 KEPT = 0.75  # share of a check's points if only rare cases are wrong, as the handout says
 
 
-@probe(uses=(describe,))
+@probe(uses=(summarize,))
 def change_logits(function, logits, arguments):
     """Call a function of fixes.py that returns other logits: its arguments afterwards, the tokens
     that it keeps in each row, and its result, with 0 for -inf.
@@ -24,7 +24,7 @@ def change_logits(function, logits, arguments):
 
     given = torch.from_numpy(logits)
     result = getattr(fixes, function)(given, *arguments)
-    reply = {"arguments": describe([given, *arguments]), "like": result}
+    reply = {"arguments": summarize([given, *arguments]), "like": result}
     if isinstance(result, torch.Tensor) and result.shape == given.shape:
         excluded = result.isneginf()
         rows = (~excluded).reshape(-1, given.size(-1))
@@ -80,7 +80,7 @@ def build(tokens, positions, first):
     return Model().eval()
 
 
-@probe(uses=(build, describe))
+@probe(uses=(build, summarize))
 def write(tables, prompt, drawn, options, seed):
     """Run generate, with torch.multinomial made to draw the tokens `drawn`: the text, x
     afterwards, and how and from what each token was drawn.
@@ -120,7 +120,7 @@ def write(tables, prompt, drawn, options, seed):
             y = generate(model, x, len(drawn), **options | ({"top_p": near} if near < 1 else {}))
         kept.append([(each > 0).tolist() for each in chances])
     return {
-        "arguments": describe({"x": x}),
+        "arguments": summarize({"x": x}),
         "draws": ", ".join(f"{n} times {way}" for way, n in Counter(ways).items()) or "not at all",
         "text": y,
         "chances": {"close": kept[0] != kept[-1], "each": chances},

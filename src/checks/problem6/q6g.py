@@ -9,13 +9,13 @@ from checks.problem6.q6d_attention import ATTENTION, LONG
 from checks.problem6.q6d_module import draw_layer, made, make_layer
 from checks.support.asked import TOLERANCE, Asked, Close
 from checks.support.gradients import GRADIENTS, differentiate
-from checks.support.unchanged import Unchanged, describe
+from checks.support.unchanged import Unchanged, summarize
 
 PROJECTIONS = 1.25  # times the reference's
 DOCUMENTS, LONG_DOCUMENTS = ATTENTION, LONG  # cross_document_attention is judged by these
 
 
-@probe(uses=(draw_layer, make_layer, differentiate, describe))
+@probe(uses=(draw_layer, make_layer, differentiate, summarize))
 def remembered(layer, lengths, B, n, gradients):
     """Remember random documents, and ask of random states: Memory, ask's results, the arguments
     afterwards, to how many vectors linear maps were applied, and gradients.
@@ -56,7 +56,7 @@ def remembered(layer, lengths, B, n, gradients):
         "output": pair[0],
         "shares": pair[1],
         "projected": sum(projected),
-        "arguments": describe(inputs),
+        "arguments": summarize(inputs),
         **differentiate(pair, inputs | used if gradients else {}),
     }
 

@@ -11,7 +11,7 @@ from checks.support.asked import Close
 
 
 @probe
-def describe(values):
+def summarize(values):
     """For other probes: of each tensor, array or list of numbers its dtype and shape, the sum of
     its absolute values, and one in which their order counts. By name, or by number in a list.
     """
@@ -34,7 +34,7 @@ def describe(values):
 
 @dataclass(frozen=True)
 class Unchanged:
-    """What `describe` says of arguments, or of weights: the same as for the reference.
+    """What `summarize` says of arguments, or of weights: the same as for the reference.
 
     says: the message, in which {got} stands for the names of those that differ.
     """
