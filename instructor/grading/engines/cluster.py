@@ -7,6 +7,7 @@ import contextlib
 import json
 import logging
 import pickle
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -159,13 +160,19 @@ def _address(scheduler):
 async def _reach(address):
     """Raise an error unless a scheduler answers."""
     from distributed import Security
+    from distributed.comm import get_address_host_port
     from distributed.core import rpc
 
     connection = Security().get_connection_args("client")
-    async with rpc(address, connection_args=connection, timeout=ANSWERS) as scheduler:
-        kind = (await asyncio.wait_for(scheduler.identity(), ANSWERS + 2))["type"]
-        if kind != "Scheduler":
-            raise ValueError(f"it is a {kind.lower()}")
+    try:
+        async with rpc(address, connection_args=connection, timeout=ANSWERS) as scheduler:
+            kind = (await asyncio.wait_for(scheduler.identity(), ANSWERS + 2))["type"]
+    except OSError:
+        # Dask tells of its last try alone, which may lack the time to learn why it failed
+        socket.create_connection(get_address_host_port(address), timeout=1).close()
+        raise
+    if kind != "Scheduler":
+        raise ValueError(f"it is a {kind.lower()}")
 
 
 def _why(error):

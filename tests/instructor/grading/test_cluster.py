@@ -157,8 +157,7 @@ def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
 @pytest.mark.parametrize(
     ("scheduler", "message"),
     [
-        # Dask tries until its time is over, and tells of the last try alone
-        ("tcp://127.0.0.1:1", "Connection refused|Timed out trying to connect"),
+        ("tcp://127.0.0.1:1", "Connection refused"),
         ("tls://127.0.0.1:1", "check your TLS configuration"),
         ("http://127.0.0.1:1", "unknown address scheme 'http'"),
         ("missing.json", "there is no such file"),
@@ -170,7 +169,7 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, scheduler, m
     scheduler = tmp_path / scheduler if scheduler.endswith(".json") else scheduler
     sentence = answer(scheduler, **PLAIN)
     assert sentence.startswith(f"No Dask scheduler answers at {scheduler}: ")
-    assert re.search(message, sentence) and "docs/instructors.md" in sentence
+    assert message in sentence and "docs/instructors.md" in sentence
 
 
 @pytest.mark.full
