@@ -16,7 +16,6 @@ from checks.support.gradients import UNREACHED, differentiate
 from checks.support.unchanged import Unchanged, summarize
 
 FLOPS = 3  # times those of the connections: the handout's limit
-SHARE = 0.5  # of the processor seconds of dense attention
 TIMED = 10_000  # positions and more; with fewer, starting a process would count too much
 
 
@@ -97,11 +96,13 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
 
 @probe(uses=(attend,))
 def attend_long(**inputs):
-    """Run attention on a long text. In texts of up to 10,000 positions, "loop" says that it was
-    stopped after two operations of torch for each position, not counting views; along a pattern,
+    """Run attention on a long text. "loop" says that it was stopped after two operations of torch
+    for each position, not counting views. Along a pattern, and in texts of up to 10,000 positions,
     "work" has the FLOPs of products and fused attention for each number of a head. (In longer ones,
-    counting would take longer than they do.)
+    counting them would take longer than they do.)
     """
+    import contextlib
+
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
@@ -132,8 +133,6 @@ def attend_long(**inputs):
         return product(*args, **kwargs)
 
     B, n_head, n, head_dim = inputs["shape"]
-    if n > 10_000:
-        return {"loop": False, "work": None, **attend(**inputs)}
     product._get_raw = added._get_raw = True
     aten = torch.ops.aten
     known = {
@@ -142,13 +141,14 @@ def attend_long(**inputs):
         aten.addmm: added,
         aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
     }
+    flops = FlopCounterMode(display=False, custom_mapping=known)
     try:
-        with Counter(), FlopCounterMode(display=False, custom_mapping=known) as flops:
+        with Counter(), flops if n <= 10_000 else contextlib.nullcontext():
             reply = attend(**inputs)
     except TooMany:
         return {"loop": True}
     work = None
-    if inputs["function"] == "sparse_attention":
+    if inputs["function"] == "sparse_attention" and n <= 10_000:
         work = {
             "products": flops.get_total_flops() / (4 * head_dim * B * n_head),
             "connections": count_connections(n, *given(**inputs["arguments"])),
@@ -192,7 +192,8 @@ class Work:
 @probe
 def seconds_of_a_pair():
     """Time dense attention over 20,000 positions by some of its rows: the seconds for each pair, in
-    the median of five runs. Nothing of the submission is imported.
+    the fastest of ten runs. (While another process shares the core, they take twice as long.)
+    Nothing of the submission is imported.
     """
     import time
 
@@ -202,11 +203,11 @@ def seconds_of_a_pair():
     q, k, v = torch.randn(3, 1, 1, 20_000, 4)
     mask = torch.rand(128, 20_000) < 0.01
     seconds = []
-    for _ in range(6):  # the first starts what all of them need
+    for _ in range(10):
         started = time.process_time()
         F.scaled_dot_product_attention(q[:, :, :128], k, v, attn_mask=mask)
         seconds.append(time.process_time() - started)
-    return sorted(seconds[1:])[2] / mask.numel()
+    return min(seconds) / mask.numel()
 
 
 @dataclass(frozen=True)
@@ -247,11 +248,11 @@ class Metered(Asked):
         pair = student.once("dense", lambda rng: student.run(seconds_of_a_pair).number())
         dense = pair * sum(length**2 for length in lengths)
         student.note(f"seconds at {n:,}, as a share of dense attention's", seconds / dense)
-        if seconds > SHARE * dense:
+        if seconds > dense:
             raise WrongAnswer(
-                f"{self.written(call)} takes {seconds:.1f} seconds: {seconds / dense:.1f} times "
-                f"what dense attention would take here; {SHARE} times are allowed. Compute only "
-                "the connected pairs, many rows at once."
+                f"{self.written(call)} takes {seconds:.1f} seconds, more than the {dense:.1f} that "
+                "dense attention would take here. Compute only the connected pairs, many rows at "
+                "once."
             )
 
 
