@@ -141,14 +141,15 @@ def attend_long(**inputs):
         aten.addmm: added,
         aten.mv: lambda a, *args, out_shape=None, **kwargs: 2 * a[0] * a[1],
     }
+    counts_work = inputs["function"] == "sparse_attention" and n <= 10_000
     flops = FlopCounterMode(display=False, custom_mapping=known)
     try:
-        with Counter(), flops if n <= 10_000 else contextlib.nullcontext():
+        with Counter(), flops if counts_work else contextlib.nullcontext():
             reply = attend(**inputs)
     except TooMany:
         return {"loop": True}
     work = None
-    if inputs["function"] == "sparse_attention" and n <= 10_000:
+    if counts_work:
         work = {
             "products": flops.get_total_flops() / (4 * head_dim * B * n_head),
             "connections": count_connections(n, *given(**inputs["arguments"])),
