@@ -66,23 +66,23 @@ time.sleep(0.1)
     ),
     leaves(
         "daemon-spoils-the-next-check",
-        "Leaves a daemon that kills or stops whatever its parent's parent starts next.",
+        "Leaves a daemon that stops whatever its parent's parent starts next.",
         "It is ended before the next check begins.",
         """
 import signal
-server = os.getppid()
+server, check = os.getppid(), os.getpid()
 def spoil():
-    me = os.getpid()
+    spared = check, os.getpid()
     for _ in range(3000):
-        for task in [server]:
-            try:
-                children = open(f"/proc/{server}/task/{server}/children").read().split()
-            except OSError:
-                children = []
-            for child in map(int, children):
-                attempt(lambda: child != me and os.kill(child, signal.SIGSTOP))
+        try:
+            children = open(f"/proc/{server}/task/{server}/children").read().split()
+        except OSError:
+            children = []
+        for child in map(int, children):
+            attempt(lambda: child in spared or os.kill(child, signal.SIGSTOP))
         time.sleep(0.001)
 daemon(spoil)
+time.sleep(0.1)
 """,
     ),
     leaves(
