@@ -148,7 +148,7 @@ TABLE_OF_ONE_HEAD = [
          (Edit("attention.py", REGISTER, "self.rope_cache = nn.Parameter(rope_cache)"),),
          (LAYER, *MODELS)),
     slip("buffer-attribute",
-         "The table is a plain attribute, so that it doesn't move with the model and is not saved.",
+         "The table is a plain attribute, or a buffer with persistent=False: it is not saved.",
          (Edit("attention.py", REGISTER, "self.rope_cache = rope_cache"),), (LAYER,)),
 ]
 

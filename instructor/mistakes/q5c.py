@@ -95,6 +95,9 @@ NUMBERS = [
          "np.result_type gives float32 for float32 and int8; the output should be float64 there.",
          attention(dtype="np.float32 if np.result_type(Q, K, V) == np.float32 else np.float64"),
          FORMATS),
+    edge("numpy-half-to-single", "float16 becomes float32; the output should be float64.",
+         attention(dtype="np.float64 if any(x.dtype.kind in 'iub' or x.dtype == np.float64 "
+                         "for x in (Q, K, V)) else np.float32"), FORMATS),
     slip("numpy-always-float32", "All is float32.", attention(dtype="np.float32"),
          (PLAIN, *FORMATS)),
     edge("numpy-whole-numbers",
@@ -105,6 +108,10 @@ NUMBERS = [
                    scale="math.sqrt(Q.shape[-1])\nQ /= scale"), FORMATS),
     slip("numpy-mask-changed", "Empty rows of the mask are filled in place.",
          attention(masked="np.where(mask, scores, -np.inf)\n    mask[..., 0] = True"), FORMATS),
+    edge("numpy-lone-key-unmasked", "A single key gets weight 1 even where it is masked.",
+         (Edit("numpy_attention.py", "    total = weights.sum(axis=-1, keepdims=True)",
+               "    weights = np.ones_like(weights) if K.shape[-2] == 1 else weights\n"
+               "    total = weights.sum(axis=-1, keepdims=True)"),), EMPTY),
     edge("numpy-errors-caught", "Shapes that do not fit give None instead of an error.",
          attention(scores="Q[..., :1] * np.ones(K.shape[-2]) if Q.shape[-1] != K.shape[-1] else Q "
                           "@ np.swapaxes(K, -1, -2) / scale"), SHAPES),

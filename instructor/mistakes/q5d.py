@@ -1,5 +1,5 @@
 """Wrong attention with several heads: MultiHeadAttention (question 5d)."""
-from instructor.mistakes.patches import Fill, edge, misconception, slip
+from instructor.mistakes.patches import Edit, Fill, edge, misconception, slip
 
 OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST = (
     "5d-1-basic", "5d-2-basic", "5d-3-basic", "5d-4-hidden", "5d-5-hidden", "5d-6-hidden")
@@ -135,6 +135,20 @@ WEIGHTS_AND_DROPOUT = [
          (OUTPUT, SIZES, SMALL)),
 ]
 
+# Padding that counts at the wrong time.
+GIVEN = "        if key_padding_mask is not None:\n            hidden"
+TIMES = [
+    slip("heads-padding-only-in-evaluation", "In training, padding is attended to.",
+         (Edit("encoder.py", GIVEN, GIVEN.replace("not None", "not None and not self.training")),),
+         (DROPOUT, REST)),
+    slip("heads-padding-kept", "Without a mask, that of the last call is used again.",
+         (Edit("encoder.py", GIVEN,
+               "        if key_padding_mask is not None:\n"
+               "            self.last = key_padding_mask\n"
+               "        elif getattr(self, 'last', x[0]).shape == x.shape[:2]:\n"
+               "            key_padding_mask = self.last\n" + GIVEN),), (OUTPUT, SIZES)),
+]
+
 # Nothing of the question: such a forward earns nothing, not even for the constructor.
 NOTHING = [
     misconception("heads-nothing-identity", "The forward returns x.",
@@ -144,4 +158,4 @@ NOTHING = [
          (OUTPUT, MASK, WEIGHTS, SIZES, EMPTY, REST, SMALL, RARE, DROPOUT, MADE)),
 ]
 
-MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT, *NOTHING]
+MISTAKES = [*HEADS, *PADDING, *WEIGHTS_AND_DROPOUT, *TIMES, *NOTHING]

@@ -122,6 +122,17 @@ COUNTS = [
                                     "for i in range(n))"),), (COUNT,)),
 ]
 
+CHANGED = [
+    edge("predicted-scores-changed", "Scores below 0 become 0 in place.", edit(
+        "    best = torch.sort(scores,",
+        "    with torch.no_grad():\n        scores[scores <= 0] = 0.0\n    best = torch.sort(scores,"),
+         (FROM,)),
+    edge("pattern-globals-sorted-in-place", "The caller's list of global positions is sorted.", edit(
+        "    chosen = set(sorted_positions(global_positions, n))\n",
+        "    if isinstance(global_positions, list):\n        global_positions.sort()\n"
+        "    chosen = set(sorted_positions(global_positions, n))\n"), (ATTENDED,)),
+]
+
 # What is wrong in one function and right in the others is a slip: a wrong idea of the pattern is in
 # all of them.
 IDEAS = [
@@ -137,4 +148,4 @@ IDEAS = [
                "        if self.window < 0:\n"), (ATTENDED, COUNT, SPARSE, MODULE, STREAM)),
 ]
 
-MISTAKES = SOURCES + PATTERN + COUNTS + IDEAS
+MISTAKES = SOURCES + PATTERN + COUNTS + CHANGED + IDEAS

@@ -164,6 +164,10 @@ else:
          "        y = self.attention.proj("
          "self.attention.join_heads(torch.cat(outputs, dim=2)))\n")),
           (STREAM, *KEPT)),
+    edge("stream-large-negative",
+         "Positions that are not attended to get -10,000 for minus infinity.",
+         edit(("scores.masked_fill(~allowed, -math.inf)", "scores.masked_fill(~allowed, -1e4)")),
+         (LIMITS,)),
     edge("stream-flags-counted", "A call with too few booleans takes the missing ones for False.",
          edit(
        ("        if x.size(1) == 0 or len(declared) != x.size(1):\n",

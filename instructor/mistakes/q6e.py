@@ -157,6 +157,10 @@ STACKS = [
               "        if isinstance(module, (nn.Linear, nn.Embedding)):\n"
               "            module.bias = getattr(module, 'bias', None)\n            "
               "nn.init.normal_"), (STACK,)),
+    edge("init-new-parameters", "Weights are new parameters, which no optimizer knows.",
+         edit("            nn.init.normal_(\n                module.weight, std=",
+              "            module.weight = nn.Parameter(torch.empty_like(module.weight))\n"
+              "            nn.init.normal_(\n                module.weight, std="), (STACK,)),
     slip("init-fixed-std", "The argument std is not used.",
          edit("    writing = set()", "    std, writing = 0.02, set()"), (STACK,)),
 ]

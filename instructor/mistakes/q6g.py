@@ -56,6 +56,14 @@ ACROSS = [
           "A document's tokens attend to all of it, whatever the window.", edit(
         (EACH, "    outputs = [F.scaled_dot_product_attention(*document) for document in "
                "zip(queries[:-1], keys[:-1], values[:-1])]\n")), BOTH),
+    edge("question-large-negative",
+         "Later tokens of the question get -10,000 for minus infinity.", edit(
+        (QUESTION, QUESTION.replace("=allowed", "=torch.where(allowed, 0.0, -1e4).to(q.dtype)"))),
+         BOTH),
+    edge("documents-lengths-changed", "The caller's list of lengths gets the question's.", edit(
+        ("    lengths = list(lengths)\n    question = q.size(2) - sum(lengths)",
+         "    given, lengths = lengths, list(lengths)\n    question = q.size(2) - sum(lengths)\n"
+         "    if isinstance(given, list):\n        given.append(question)")), REFUSED),
     misconception("documents-causal",
           "A document's tokens attend only backward; the window reaches to both sides.",
           window("window, strides=(), causal=True"), BOTH),

@@ -3,6 +3,7 @@ what the reference itself is held to.
 """
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -253,6 +254,13 @@ def test_a_reply_is_right_or_says_why_not(got, says):
     found = judge({"y": X, "text": ""}, got)
     assert (found is None) == (says is None)
     assert says is None or (found[0] is WrongAnswer and says in found[1])
+
+
+@pytest.mark.parametrize("asked", [TOY, replace(TOY, reply={})])
+def test_what_should_have_been_refused_is_shown(asked):
+    call = Call("toy", {"x": np.zeros(2)}, raises="ValueError")
+    with pytest.raises(WrongAnswer, match=r"should raise ValueError; it returned the string 'a'"):
+        asked.require(Replies({"y": "a", "text": ""}), [call])
 
 
 def test_a_call_is_written_as_a_student_would():

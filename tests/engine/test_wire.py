@@ -1,6 +1,7 @@
 """The wire format brings data across unharmed, and refuses everything else."""
 
 import json
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ import torch
 from autograder.inside import wire
 
 LIMIT = 1 << 20
+Pair = namedtuple("Pair", "a b")
 
 
 def test_values_come_back(seed):
+    assert wire.decode(wire.encode(Pair(1, [2]), LIMIT)) == (1, [2])
     value = {"a": [1, -2.5, None, True, "ä\u2047\x00", [], {}], 3: (1, (2,)), "nan": float("inf")}
     assert wire.decode(wire.encode(value, LIMIT)) == value
 

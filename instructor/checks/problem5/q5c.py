@@ -102,16 +102,17 @@ def large_scores(rng, large):
 
 @draws(ATTENTION, "5c-8-basic", "5c-4-hidden")
 def empty_rows(rng, large):
-    """Some queries, a whole sequence, or all of them may attend to nothing."""
+    """Some queries, a whole sequence, or all of them may attend to nothing; also of one key."""
     L_q, L_k, *_ = sizes = lengths(rng, large)
     some, sequence = draw_mask(rng, L_q, L_k), draw_mask(rng, 2, L_q, L_k)
     some[rng.integers(L_q)] = sequence[rng.integers(2)] = sequence[:, 0] = False
-    masks = some, sequence, np.zeros(L_k, bool), np.arange(L_q)[:, None] % 2 == 0
+    every_other = np.arange(L_q)[:, None] % 2 == 0
     calls = [
         inputs(rng, sizes, (2,), (2,), (2,), mask, (dtype,) * 3)
-        for mask in masks
+        for mask in (some, sequence, np.zeros(L_k, bool), every_other)
         for dtype in ("float64", "float32")
     ]
+    calls.append(inputs(rng, (L_q, 1, *sizes[2:]), mask=every_other))
     return [(call, ", where queries may attend to nothing") for call in calls]
 
 
@@ -121,8 +122,8 @@ def formats(rng, large):
     L_q, L_k, *_ = sizes = lengths(rng, large)
     mask = draw_mask(rng, L_q, L_k)
     mask[0] = np.arange(L_k) > 0
-    f, d, i = "float32", "float64", "int8"
-    kinds = [(f, f, f), (f, d, d), (d, f, f), (i, i, i), (f, f, i), ("int64", d, f)]
+    h, f, d, i = "float16", "float32", "float64", "int8"
+    kinds = [(f, f, f), (f, d, d), (d, f, f), (i, i, i), (f, f, i), ("int64", d, f), (h, h, h)]
     # Overflow changes nothing if the same keys win. With two more calls: in 1 round of 1,000.
     return [
         *(inputs(rng, sizes, mask=mask, dtypes=kind) for kind in kinds),

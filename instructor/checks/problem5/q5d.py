@@ -102,8 +102,8 @@ def rare(rng, large):
 
 @draws(HEADS, "5d-9-basic", "5d-6-hidden")
 def dropout(rng, large):
-    """Dropout in evaluation; in training with a rate of 0, with the default, and with another rate
-    on 3,000 weights.
+    """Dropout in evaluation; in training with a rate of 0, also with padding, with the default, and
+    with another rate on 3,000 weights.
 
     There, the first T features of x say which position it is. The values are these, twice, and the
     output is theirs plus 1, so that it has the weights that were used.
@@ -120,6 +120,7 @@ def dropout(rng, large):
     return [
         inputs(rng, *sizes, RATE, return_weights=True),
         inputs(rng, *sizes, 0.0, return_weights=True, train=True),
+        inputs(rng, *sizes, 0.0, return_weights=True, train=True, padded=True),
         inputs(rng, *sizes, return_weights=True, train=True),
         call,
     ]

@@ -19,6 +19,7 @@ def layer(rng, sizes: tuple[int, int], pattern: dict, **more) -> dict:
     (n_head, head_dim), seed = sizes, int(rng.integers(2**31))
     given = {"n_embd": n_head * head_dim, "n_head": n_head, "pattern": pattern, "seed": seed}
     settings = {"dense": None, "max_positions": None, "max_global": None, "dtype": "float32"}
+    settings["scale"] = 1.0
     return {**given, **settings, **more}
 
 
@@ -187,7 +188,8 @@ def caches(rng, large):
 @draws(STREAM, "6d-21-basic")
 def refused(rng):
     """Too few booleans, too many, no positions, more positions than a table has; first so that the
-    error is seen, then so that the stream is read on. And a pattern in both directions.
+    error is seen, then so that the stream is read on. A pattern in both directions; and large
+    scores.
     """
     T, given = int(rng.integers(18, 23)), (int(rng.integers(2, 5)), (int(rng.integers(5, 9)),))
     reads = layer(rng, (2, 2), pattern(*given), **dense(T, True))
@@ -198,8 +200,13 @@ def refused(rng):
     ]
     tried = {}, {"once": True}, *({"bad": each} for each in bad)
     in_both = layer(rng, (3, 2), pattern(*given, causal=False))
+    steep = layer(rng, (3, 2), pattern(*given), dtype="float64", scale=1e5)
     cuts = [6, 3, T - 9]
-    return [*(stream(rng, reads, cuts, **each) for each in tried), stream(rng, in_both, cuts)]
+    return [
+        *(stream(rng, reads, cuts, **each) for each in tried),
+        stream(rng, in_both, cuts),
+        (stream(rng, steep, cuts), ", with scores near 100,000"),
+    ]
 
 
 @draws(STREAM, "6d-14-hidden")

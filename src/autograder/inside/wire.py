@@ -101,7 +101,7 @@ def encode(value, limit: int) -> bytes:
             return value.encode("utf-8", "replace").decode() if kind is str else value
         if kind is list:
             return [plain(item, depth + 1) for item in value]
-        if kind is tuple:
+        if isinstance(value, tuple):  # also one with names
             return {"tuple": [plain(item, depth + 1) for item in value]}
         if kind is dict or kind.__name__ == "OrderedDict":
             return {"dict": [[key_of(key), plain(item, depth + 1)] for key, item in value.items()]}

@@ -17,7 +17,8 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, grade
     """Run MultiHeadAttention on x, or on copies of it where something is dropped: what it returns,
     the arguments afterwards, and gradients.
 
-    It has run before on the rows in reverse order: nothing of that may be kept.
+    It has run before on the rows in reverse order, with padding in any case: nothing of that may be
+    kept.
     """
     import torch
 
@@ -31,7 +32,8 @@ def attend(arguments, x, key_padding_mask, return_weights, train, weights, grade
         given["x"] = given["x"].repeat(60 if drops else 1, 1, 1)
         layer.to(given["x"].dtype).train(train)
         fill(layer, **weights)
-        others = {name: value.flip(0) for name, value in given.items()}
+        others = {"key_padding_mask": torch.ones(given["x"].shape[:2], dtype=torch.bool).tril()}
+        others |= {name: value.flip(0) for name, value in given.items()}
         given["x"].requires_grad_(graded)
         more = {"return_weights": True} if return_weights else {}
         layer(**others, **more)

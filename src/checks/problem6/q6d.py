@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from autograder import Answer, WrongAnswer, describe, probe
 from autograder.inside.wire import Array
 from checks.support.asked import Asked
+from checks.support.unchanged import Unchanged, summarize
 
 
 @probe
@@ -18,10 +19,11 @@ def given(pattern, chosen, kind):
     return Pattern(**pattern), kinds[kind](chosen)
 
 
-@probe(uses=(given,))
+@probe(uses=(given, summarize))
 def call(function, arguments, pattern, chosen, kind):
-    """Call a function of the first step. attended_positions of None: for all positions. Without a
-    pattern, `kind` is the type of the first argument.
+    """Call a function of the first step: its result, and its arguments afterwards.
+    attended_positions of None: for all positions. Without a pattern, `kind` is the type of the
+    first argument.
     """
     import numpy as np
     import torch
@@ -31,11 +33,19 @@ def call(function, arguments, pattern, chosen, kind):
     function, (first, *others) = getattr(student, function), arguments
     if pattern is None:
         first = torch.from_numpy(first) if isinstance(first, np.ndarray) else first
-        return {"output": function(iter(first) if kind == "iterator" else first, *others)}
+        output = function(iter(first) if kind == "iterator" else first, *others)
+        scores = {"scores": first} if isinstance(first, torch.Tensor) else {}
+        return {"output": output, "arguments": summarize(scores)}
+    rules, positions = given(pattern, chosen, kind)
+
+    def again():  # an iterator is used up
+        return iter(chosen) if kind == "iterator" else positions
+
     if first is None:
-        rows = range(others[0])
-        return {"output": [function(i, *others, *given(pattern, chosen, kind)) for i in rows]}
-    return {"output": function(*arguments, *given(pattern, chosen, kind))}
+        output = [function(i, *others, rules, again()) for i in range(others[0])]
+    else:
+        output = function(*arguments, rules, again())
+    return {"output": output, "arguments": summarize({"global_positions": positions})}
 
 
 @probe(uses=(call,))
@@ -116,6 +126,6 @@ def call_as_written(inputs: dict) -> str:
     return f"{function}({', '.join(words)})"
 
 
-CALLS = Asked(call, call_as_written, {"output": Exact()})
+CALLS = Asked(call, call_as_written, {"output": Exact(), "arguments": Unchanged()})
 # Known mistakes that go through all pairs would take minutes.
 LARGE = Asked(call_large, call_as_written, {"output": Exact()}, causes=False)

@@ -89,6 +89,7 @@ def attend(function, arguments, shape, dtype, scale, transposed, gradients, seed
     return {
         "output": summed(output, seed, stretch),
         "arguments": summarize(inputs),
+        "lists": summarize(arguments),
         "unreached": found["unreached"],
         **{name: summed(found["gradients"].get(name), seed, stretch) for name in "qkv"},
     }

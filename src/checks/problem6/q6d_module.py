@@ -12,7 +12,9 @@ from checks.support.unchanged import Unchanged, summarize
 
 @probe
 def draw_layer(layer, B, T):
-    """For other probes: draw a module's weights, and x (B, T, C), in float32 from its seed."""
+    """For other probes: draw a module's weights, and x (B, T, C), in float32 from its seed. Those
+    of queries are `scale` times as large.
+    """
     import numpy as np
 
     # RandomState gives the same numbers in all NumPy versions
@@ -20,6 +22,7 @@ def draw_layer(layer, B, T):
     weights = {}
     for name in "query key value proj".split():
         weights |= {f"{name}.weight": 0.4 * draw((C, C)), f"{name}.bias": 0.4 * draw(C)}
+    weights["query.weight"] *= layer["scale"]
     weights |= {"predictor.weight": draw((1, C)), "predictor.bias": np.full(1, 0.1)}
     weights = {name: value.astype("float32") for name, value in weights.items()}
     return weights, draw((B, T, C)).astype("float32")

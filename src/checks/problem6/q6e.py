@@ -165,7 +165,8 @@ STACK = Asked(
 @probe
 def initialize(n_layer, std, unusual, seed):
     """Run init_depth_scaled on a model: which parameters that are not an nn.Linear's changed, which
-    biases are not 0, and how the weights of each nn.Linear are distributed.
+    biases are not 0, how the weights of each nn.Linear are distributed, and which parameters are
+    new ones.
 
     What is said of random weights is rounded so much that it is the same for other random numbers:
     the deviation to a power of the fourth root of 2, the mean to a quarter of the deviation.
@@ -202,7 +203,8 @@ def initialize(n_layer, std, unusual, seed):
     for parameter in model.parameters():
         parameter.data += 0.5
     linear = {name for name, part in model.named_modules() if isinstance(part, nn.Linear)}
-    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    held = dict(model.named_parameters())
+    before = {name: value.detach().clone() for name, value in held.items()}
     init_depth_scaled(model, n_layer, **({} if std is None else {"std": std}))
     mine, others = {}, {}
     for name, value in model.named_parameters():
@@ -213,6 +215,9 @@ def initialize(n_layer, std, unusual, seed):
             name: distribution(value) for name, value in mine.items() if name.endswith("weight")
         },
         "biases": [name for name, value in mine.items() if name.endswith("bias") and value.any()],
+        "replaced": [  # a rare case
+            name for name, value in model.named_parameters() if unusual and value is not held[name]
+        ],
     }
 
 
@@ -229,6 +234,10 @@ INIT = Asked(
         "changed": Same("{call} changes {got}, which do not belong to an nn.Linear."),
         "weights": Close("After {call}, weights"),
         "biases": Same("After {call}, {got} should be 0 everywhere."),
+        "replaced": Same(
+            "After {call}, {got} are new parameters, which an optimizer would not know. Change "
+            "them in place, as nn.init's functions do."
+        ),
     },
 )
 

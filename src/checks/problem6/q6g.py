@@ -107,11 +107,12 @@ WORK = replace(MEMORY, variant="and its work", reply={"projected": Projections()
 
 @check("6g-7-basic")
 def test_refusals(student, calls):
-    """Plain calls are not refused. Each of the others, which do not fit or have an iterator, is
-    worth a part of the points.
+    """Plain calls are not refused. Each of the others, which do not fit, have an iterator, or have
+    a list that must stay as it is, is worth a part of the points.
     """
     wrong, count = [], 0
-    for asked in (DOCUMENTS, MEMORY):
+    documents = replace(DOCUMENTS, reply=DOCUMENTS.reply | {"lists": Unchanged()})
+    for asked in (documents, MEMORY):
         mine = [call for call in calls if call.asked == asked.name]
         # other checks judge what plain calls give
         rules = [replace(asked, reply={}), *[asked] * (len(mine) - 1)]

@@ -186,8 +186,7 @@ class Asked:
             return self._fault_of_exception(call, written, reply)
         reply = reply.value
         if call.raises:
-            keys = [key for key in self.reply if isinstance(reply, dict) and key in reply]
-            value = reply[keys[0]] if keys else reply
+            value = next(iter(reply.values()), None) if isinstance(reply, dict) else reply
             should = f"{written} should raise {call.raises}; it returned {_shown(value)}."
             return Fault(WrongAnswer(should), "output", value)
         if not isinstance(reply, dict):
