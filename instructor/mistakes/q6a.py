@@ -107,8 +107,6 @@ REFUSED = [  # the general ones last: a student reads the first that fits
     edge("accounting-whole-floats", "8.0 is taken for 8.",
          edit("type(size) is not int or size < 1",
          "isinstance(size, (bool, str)) or size < 1 or size != int(size)"), (UNUSUAL,)),
-    edge("accounting-none-type-error", "None raises TypeError; it should raise ValueError.",
-         edit("type(size) is not int or", "isinstance(size, (bool, float, str)) or"), (UNUSUAL,)),
     edge("accounting-layer-takes-any-heads",
          "n_head makes no difference to the parameters, so it is not checked.",
          edit("require_sizes(d_model=d_model, n_head=n_head, d_ff=d_ff)",

@@ -155,8 +155,6 @@ def slopes_of(n):
 position = np.arange(T)
 return -np.array(slopes_of(n_head))[:, None, None] * np.abs(position[:, None] - position[None, :])
 '''),), (OTHERS, LARGE)),
-    edge("rope-scores-of-two-dtypes", "Where k is float64, so is the result; it should have q's dtype.",
-         edit("k.to(q.dtype)", "k"), (ANYWHERE,)),
     misconception("alibi-one-side", "Later keys have no bias; the distance is |i - j|.",
          edit("np.abs(position[:, None] - position[None, :])",
               "np.maximum(position[:, None] - position[None, :], 0)"), (OTHERS, LARGE)),

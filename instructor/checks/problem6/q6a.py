@@ -125,7 +125,7 @@ def refused(rng):
     for function, names in SIZES.items():
         for name in names.split():
             size = right[name]
-            bad = [0, -size, True, None, float(size), str(size)]
+            bad = [0, -size, True, float(size), str(size)]
             if name == "n_head" and "d_model" in names:
                 bad += [2, size + 1, 3 * right["d_model"]]  # don't divide d_model
             calls += [call(function, right | {name: value}) for value in bad]

@@ -139,13 +139,6 @@ def any_positions(rng):
     ]
 
 
-@draws(SCORES, "6c-11-basic")
-def two_dtypes(rng):
-    """Queries and keys of different precision."""
-    inputs = scores(rng, 6, *rng.integers(0, 40, (2, 4)))
-    return [{**inputs, "k": inputs["k"].astype("float64")}]
-
-
 @draws(SHIFT, "6c-11-basic")
 def small_shifts(rng):
     """No shift; the smallest width."""
