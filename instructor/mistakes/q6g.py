@@ -59,7 +59,7 @@ ACROSS = [
     edge("question-large-negative",
          "Later tokens of the question get -10,000 for minus infinity.", edit(
         (QUESTION, QUESTION.replace("=allowed", "=torch.where(allowed, 0.0, -1e4).to(q.dtype)"))),
-         BOTH),
+         REFUSED),
     edge("documents-lengths-changed", "The caller's list of lengths gets the question's.", edit(
         ("    lengths = list(lengths)\n    question = q.size(2) - sum(lengths)",
          "    given, lengths = lengths, list(lengths)\n    question = q.size(2) - sum(lengths)\n"

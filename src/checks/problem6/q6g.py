@@ -107,8 +107,8 @@ WORK = replace(MEMORY, variant="and its work", reply={"projected": Projections()
 
 @check("6g-7-basic")
 def test_refusals(student, calls):
-    """Plain calls are not refused. Each of the others, which do not fit, have an iterator, or have
-    a list that must stay as it is, is worth a part of the points.
+    """Plain calls are not refused. Each of the others, which do not fit, have an iterator, a list
+    that must stay as it is, or large scores, is worth a part of the points.
     """
     wrong, count = [], 0
     documents = replace(DOCUMENTS, reply=DOCUMENTS.reply | {"lists": Unchanged()})
