@@ -125,9 +125,11 @@ COUNTS = [
 CHANGED = [
     edge("predicted-scores-changed", "Scores below 0 become 0 in place.", edit(
         "    best = torch.sort(scores,",
-        "    with torch.no_grad():\n        scores[scores <= 0] = 0.0\n    best = torch.sort(scores,"),
+        "    with torch.no_grad():\n        scores[scores <= 0] = 0.0\n"
+        "    best = torch.sort(scores,"),
          (FROM,)),
-    edge("pattern-globals-sorted-in-place", "The caller's list of global positions is sorted.", edit(
+    edge("pattern-globals-sorted-in-place",
+         "The caller's list of global positions is sorted.", edit(
         "    chosen = set(sorted_positions(global_positions, n))\n",
         "    if isinstance(global_positions, list):\n        global_positions.sort()\n"
         "    chosen = set(sorted_positions(global_positions, n))\n"), (ATTENDED,)),

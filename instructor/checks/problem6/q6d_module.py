@@ -18,9 +18,8 @@ def layer(rng, sizes: tuple[int, int], pattern: dict, **more) -> dict:
     """
     (n_head, head_dim), seed = sizes, int(rng.integers(2**31))
     given = {"n_embd": n_head * head_dim, "n_head": n_head, "pattern": pattern, "seed": seed}
-    settings = {"dense": None, "max_positions": None, "max_global": None, "dtype": "float32"}
-    settings["scale"] = 1.0
-    return {**given, **settings, **more}
+    settings = {"dense": None, "max_positions": None, "max_global": None}
+    return {**given, **settings, "dtype": "float32", "scale": 1.0, **more}
 
 
 def dense(block_size: int, rope: bool = False, longest: int | None = None) -> dict:

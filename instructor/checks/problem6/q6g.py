@@ -11,7 +11,9 @@ ACROSS = "cross_document_attention"
 
 
 def of(lengths, question: int, window: int, kind: str = "list") -> dict:
-    """Documents and a question. kind: of the lengths, a list or an iterator."""
+    """Documents and a question. kind: of the lengths, "list", "iterator", or "kept", a list that
+    must be the same afterwards.
+    """
     n = sum(lengths) + question
     return {"n": n, "lengths": list(lengths), "window": window, "kind": kind}
 
@@ -122,7 +124,12 @@ def misfits(rng):
     a, b = rng.choice(range(3, 6), 2, replace=False).tolist()
     lengths = [], [a, 12 - a], [12 - b, b + 2], [a, 0], [12 - b, -2]
     plain = of([a, b], 12 - a - b, 3)
-    others = {}, {"kind": "iterator"}, *({"lengths": each} for each in lengths), {"window": -1}
+    others = (
+        {"kind": "kept"},
+        {"kind": "iterator"},
+        *({"lengths": each} for each in lengths),
+        {"window": -1},
+    )
     steep = attend(rng, of((1,), 9, 3), 1, 2, 3, dtype="float64", scale=1e5)
     return [
         *(attend(rng, {**plain, **other}, 1, 2, 4) for other in ({}, *others)),

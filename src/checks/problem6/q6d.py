@@ -11,12 +11,12 @@ from checks.support.unchanged import Unchanged, summarize
 @probe
 def given(pattern, chosen, kind):
     """For other probes: the submission's Pattern, and global positions of the type in which they
-    are passed.
+    are passed; a list is `chosen` itself.
     """
     from submission.problem6.efficient_attention import Pattern
 
-    kinds = {"list": list, "set": set, "iterator": iter}
-    return Pattern(**pattern), kinds[kind](chosen)
+    kinds = {"set": set, "iterator": iter}
+    return Pattern(**pattern), kinds[kind](chosen) if kind in kinds else chosen
 
 
 @probe(uses=(given, summarize))
@@ -36,16 +36,10 @@ def call(function, arguments, pattern, chosen, kind):
         output = function(iter(first) if kind == "iterator" else first, *others)
         scores = {"scores": first} if isinstance(first, torch.Tensor) else {}
         return {"output": output, "arguments": summarize(scores)}
-    rules, positions = given(pattern, chosen, kind)
-
-    def again():  # an iterator is used up
-        return iter(chosen) if kind == "iterator" else positions
-
-    if first is None:
-        output = [function(i, *others, rules, again()) for i in range(others[0])]
-    else:
-        output = function(*arguments, rules, again())
-    return {"output": output, "arguments": summarize({"global_positions": positions})}
+    rows = range(others[0]) if first is None else [first]
+    output = [function(i, *others, *given(pattern, chosen, kind)) for i in rows]
+    output = output if first is None else output[0]
+    return {"output": output, "arguments": summarize({"global_positions": chosen})}
 
 
 @probe(uses=(call,))

@@ -111,8 +111,7 @@ def test_refusals(student, calls):
     that must stay as it is, or large scores, is worth a part of the points.
     """
     wrong, count = [], 0
-    documents = replace(DOCUMENTS, reply=DOCUMENTS.reply | {"lists": Unchanged()})
-    for asked in (documents, MEMORY):
+    for asked in (DOCUMENTS, MEMORY):
         mine = [call for call in calls if call.asked == asked.name]
         # other checks judge what plain calls give
         rules = [replace(asked, reply={}), *[asked] * (len(mine) - 1)]

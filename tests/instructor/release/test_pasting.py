@@ -119,8 +119,7 @@ def questions(ids):
             given = tuple(name for name, value in call.inputs.items() if value is not None)
             asked = id, call.asked, call.inputs.get("function"), given
             parts = dict(call.right or {})
-            for described in ("arguments", "lists"):
-                parts.pop(described, None)
+            parts.pop("arguments", None)
             for part, right in parts.items():
                 calls = found.setdefault((*asked, part), [])
                 right = right.data if isinstance(right, wire.Array) else right
