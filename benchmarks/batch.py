@@ -73,7 +73,7 @@ def measured(folder: Path, out: str, *options) -> tuple[float, float]:
     started, most = time.perf_counter(), 0
     process = subprocess.Popen([*map(str, [*command, "--out", folder / out, *options])], cwd=ROOT)
     while process.poll() is None:
-        most = max(most, watch.exact_memory([process.pid, *watch.descendants(process.pid)]))
+        most = max(most, watch.memory_of([process.pid, *watch.descendants(process.pid)]))
         time.sleep(1)
     assert process.returncode in (0, 3), command
     return time.perf_counter() - started, most / 2**20

@@ -3,7 +3,6 @@
 import argparse
 import ast
 import json
-import re
 import stat
 import sys
 import tomllib
@@ -22,6 +21,7 @@ from jobs.deliverables import (
     STUDENT_FILES,
     TRAINED,
     look_alike,
+    unwritten,
     why_unusable,
 )
 from jobs.targets import JOBS
@@ -147,60 +147,32 @@ def _size(path):
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is not filled in yet, for each file that cannot be parsed,
-    including the answer files, and for each result that is something else.
+    """A line for each place that is not filled in yet, for each file that cannot be parsed, and for
+    each result that is something else.
     """
     lines = []
     for name in (*STUDENT_FILES, *ANSWERS):
         if why := why_unusable(submission, name):
             lines.append(why)
         elif content := _read(submission / name):
-            lines += _blanks(name, content) if name in ANSWERS else _stubs(name, content)
+            lines += [*_errors(name, content)] + [
+                f"{name}, line {line}: not filled in ({question}: {what})"
+                for line, question, what in unwritten(name, content)
+            ]
     others = {name: why_other(_read(submission / name) or b"") for name in MADE_BY}
     return lines + [f"{name}: {why}" for name, why in others.items() if why]
 
 
-def _stubs(name, content):
-    """A line for each stub in a file of code, and one on why it cannot be parsed."""
-    text = content.decode("utf-8", errors="replace")
-    lines = [
-        f"{name}, line {number}: not filled in ({stub[1]})"
-        for number, line in enumerate(text.splitlines(), start=1)
-        if (stub := re.match(r'\s*raise NotImplementedError\("(\w+: \S+)"', line))
-    ]
+def _errors(name, content):
+    """A line on why a file cannot be parsed, if it can't."""
+    parse = {".py": ast.parse, ".json": json.loads, ".toml": tomllib.loads}[Path(name).suffix]
     try:
-        ast.parse(text)
-    except SyntaxError as error:
-        lines.insert(0, f"{name}, line {error.lineno or 1}: {error.msg}")
-    except ValueError as error:  # a NUL
-        lines.insert(0, f"{name}: {error}")
-    return lines
-
-
-def _blanks(name, content):
-    """A line for each entry of an answer file that still contains a null (JSON) or "" (TOML), or a
-    line on why the file cannot be parsed.
-    """
-    try:
-        if name.endswith(".toml"):
-            entries = tomllib.loads(content.decode("utf-8-sig"))
-        else:
-            entries = json.loads(content)
-        if not isinstance(entries, dict):  # that is for the grader to say
-            return []
-        open_ = [key for key, value in entries.items() if _has_blank(value)]
-    except json.JSONDecodeError as error:
-        return [f"{name}, line {error.lineno}: {error.msg}"]
-    # not UTF-8, not TOML, a number with thousands of digits; nested too deeply
-    except (ValueError, RecursionError) as error:
-        return [f"{name}: {error}"]
-    return [f"{name}: not filled in ({key})" for key in open_]
-
-
-def _has_blank(value):
-    if isinstance(value, (dict, list)):
-        return any(map(_has_blank, value.values() if isinstance(value, dict) else value))
-    return value is None or value == ""
+        parse(content.decode("utf-8-sig"))
+    # not UTF-8, a number with thousands of digits; nested too deeply
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        where = f"{name}, line {line}" if line else name
+        yield f"{where}: {getattr(error, 'msg', error)}"
 
 
 def outdated(submission: Path) -> dict[str, str]:

@@ -18,61 +18,58 @@ ROOT = SRC.parent
 if str(SRC) not in sys.path:
     sys.path.insert(0, str(SRC))
 
+from common.arguments import Parser, did_you_mean, number, seed  # noqa: E402
 from common.cores import cores  # noqa: E402
 from common.files import UserError, write_text  # noqa: E402
 from common.packages import require_packages  # noqa: E402
 from common.streams import use_utf8  # noqa: E402
 from jobs.deliverables import MADE_BY  # noqa: E402
 
-HELP = """usage: python src/grader.py [ID ...] [options]
-
-Grades the code in src/submission. An ID is a check, as --list names it (without -basic, too), a
-question or a problem; without one, all checks run.
-
-Options:
-  --list             list the checks and their points without running them
-  --submission PATH  the code to grade, a folder or a zip file (default: src/submission)
-  --artifacts DIR    where the results of ./run.sh are (default: the submission's folder)
-  --no-artifacts     leave out the checks of results; only grade the code
-  --hidden DIR       the hidden checks, for staff (default: this copy's, if it has any)
-  --preset NAME      laptop or gpu: the preset of the results (default: detected from the number of
-                     predictions)
-  --data DIR         the corpus and the questions (default: the preset's own data)
-  --gold DIR         the answers of the test questions, for staff
-  --json FILE        also write the result to a file
-  --summary FILE     also write points and failures to a file, in Markdown, as a Git host shows
-                     them after a push; then a part that is not written yet is no failure
-  --seed N           use the same random inputs as a run with that seed (default: a new seed)
-  --workers N        how many checks run at a time (default: one per core, if there are many)
-  --watch            grade again when a file of the submission is saved, and print what changed;
-                     Ctrl-C ends it
-  --next             say which part to write next: file, line, and page of the handout
-  --allow-weak-isolation   run hidden checks even if the code cannot be isolated
-  --debug            run your code in the grader's own process: print output appears immediately,
-                     and breakpoint() works
-"""
+HELP = """Grades the code in src/submission. An ID is a check, as --list names it (without -basic,
+too), a question or a problem; without one, all checks run."""
+SWITCHES = {
+    "list": "list the checks and their points without running them",
+    "no-artifacts": "leave out the checks of results; only grade the code",
+    "watch": "grade again when a file of the submission is saved, and print what changed; Ctrl-C "
+    "ends it",
+    "next": "say which part to write next: file, line, and page of the handout",
+    "allow-weak-isolation": "run hidden checks even if the code cannot be isolated",
+    "debug": "run your code in the grader's own process: print output appears immediately, and "
+    "breakpoint() works",
+}
+PATHS = {
+    "submission": "the code to grade, a folder or a zip file (default: src/submission)",
+    "artifacts": "where the results of ./run.sh are (default: the submission's folder)",
+    "hidden": "the hidden checks, for staff (default: this copy's, if it has any)",
+    "data": "the corpus and the questions (default: the preset's own data)",
+    "gold": "the answers of the test questions, for staff",
+    "json": "also write the result to a file",
+    "summary": "also write points and failures to a file, in Markdown, as a Git host shows them "
+    "after a push; then a part that is not written yet is no failure",
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser for the options above."""
-    from common.arguments import Parser, number, seed
-
-    parser = Parser(add_help=False, allow_abbrev=False)
+    """The parser of the command line."""
+    parser = Parser(prog="python src/grader.py", description=HELP, allow_abbrev=False)
     parser.help_command = "python src/grader.py --help"
-    parser.add_argument("ids", nargs="*")
-    parser.add_argument("-h", "--help", action="store_true")
-    for name in "list no-artifacts debug allow-weak-isolation watch next".split():
-        parser.add_argument(f"--{name}", action="store_true")
-    for name in "submission artifacts data gold json summary hidden".split():
-        parser.add_argument(f"--{name}", type=Path)
-    parser.add_argument("--preset", choices=("laptop", "gpu"))
-    parser.add_argument("--seed", type=seed)
-    parser.add_argument("--workers", type=number(1, kind=int), default=cores())
+    parser.add_argument("ids", nargs="*", metavar="ID")
+    for name, does in SWITCHES.items():
+        parser.add_argument(f"--{name}", action="store_true", help=does)
+    for name, says in PATHS.items():
+        parser.add_argument(f"--{name}", type=Path, metavar="PATH", help=says)
+    add = parser.add_argument
+    detected = "the preset of the results (default: detected from the number of predictions)"
+    add("--preset", choices=("laptop", "gpu"), help=detected)
+    add("--seed", type=seed, metavar="N", help="the random inputs of a run (default: new ones)")
+    one_per_core = "how many checks run at a time (default: one per core, if there are many)"
+    workers = number(1, kind=int)
+    add("--workers", type=workers, metavar="N", default=cores(), help=one_per_core)
     return parser
 
 
 def refuse_contradictions(args: argparse.Namespace) -> None:
-    """Raise UserError for an option that makes no sense with --watch or --next."""
+    """Raise UserError for options that don't go together, and for a place that can't be written."""
     for option in ("watch", "next"):
         for other in ("list", "next", "debug", "json", "summary"):
             if getattr(args, option) and other != option and getattr(args, other):
@@ -82,12 +79,17 @@ def refuse_contradictions(args: argparse.Namespace) -> None:
                 f"--{option} needs a folder, and {args.submission} is none. Unpack a zip, or check "
                 "--submission."
             )
+    for option, path in (("--json", args.json), ("--summary", args.summary)):
+        if path and path.is_dir():
+            raise UserError(f"{path} is a folder. Check {option}, which needs a file.")
+        if path and not path.absolute().parent.is_dir():
+            raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
+    if args.hidden and not list(args.hidden.rglob("q*.py")):
+        raise UserError(f"{args.hidden} has no check files, q*.py. Check --hidden.")
 
 
-def choose_checks(manifest, args):
+def choose_checks(args: argparse.Namespace, manifest) -> list:
     """The checks selected on the command line."""
-    from common.arguments import did_you_mean
-
     try:
         checks = manifest.select(args.ids)
     except KeyError as error:
@@ -112,8 +114,31 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
     )
 
 
+def choose_setting(args: argparse.Namespace, submission: Path):
+    """The Setting of a grading."""
+    from checks.support.session import Setting
+
+    hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
+    if hidden.is_dir():
+        sys.path.append(str(hidden.parents[1]))
+    gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
+    # this copy's reference is the user's own code: grade it at the strongest level that there is
+    own = submission.resolve() == (ROOT / "instructor" / "solution").resolve()
+    return Setting(
+        hidden=hidden if hidden.is_dir() else None,
+        gold=gold and gold.absolute(),
+        results=args.artifacts or results_beside(submission),
+        preset=args.preset,
+        data=args.data and args.data.absolute(),
+        weak=args.allow_weak_isolation or own,
+        debug=args.debug,
+        again=True,
+        workers=args.workers,
+    )
+
+
 def run(args: argparse.Namespace, stream) -> int:
-    """Grade, and write the report to `stream`; returns the exit code."""
+    """Do what the command line asks for, and write to `stream`; returns the exit code."""
     refuse_contradictions(args)
     if not __debug__:
         raise UserError(
@@ -122,11 +147,40 @@ def run(args: argparse.Namespace, stream) -> int:
         )
     require_packages("torch", "numpy", "tqdm")
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # NumPy's; more only wait for the other processes
-    from tqdm import tqdm
+    from autograder import ManifestError, Outcome, read_manifest
+    from autograder.report import Table
+    from checks.support.next_part import describe, next_part
+    from checks.support.session import MANIFEST
 
-    from autograder import ManifestError, Outcome, ProcessError, draw_seed, read_manifest
+    try:
+        manifest = read_manifest(MANIFEST)
+    except ManifestError as error:
+        raise UserError(str(error)) from None
+    checks = choose_checks(args, manifest)
+    color = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
+    table = Table(stream, manifest, color)
+    submission = (args.submission or SRC / "submission").absolute()
+    if args.list:
+        questions = list(manifest.questions)
+        # written parts are put with their question
+        for check in sorted(checks, key=lambda check: questions.index(check.question)):
+            table.line(Outcome(check.id))
+        return 0
+    if args.next:
+        require_checks(args, checks, hidden=True)
+        if part := next_part(submission, manifest, {check.question for check in checks}):
+            text = describe(part, manifest, command_again(args, [part.question]))
+        else:
+            text = f"All parts are written. Next: {command_again(args, args.ids)}"
+        table.write(text)
+        return 0
+    return 0 if grade(args, submission, checks, table) else 1
+
+
+def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bool:
+    """Grade and write the report; whether everything that ran passed."""
+    from autograder import Outcome, draw_seed
     from autograder.report import (
-        Table,
         code_span,
         harmless,
         to_json,
@@ -134,102 +188,51 @@ def run(args: argparse.Namespace, stream) -> int:
         write_failures,
         write_summary,
     )
-    from checks.support.next_part import advise, describe, next_part
-    from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
+    from checks.support.next_part import advise
+    from checks.support.session import GradingWorker, grade_submission
     from checks.support.watching import Files, watch
 
-    try:
-        manifest = read_manifest(MANIFEST)
-    except ManifestError as error:
-        raise UserError(str(error)) from None
-    checks = choose_checks(manifest, args)
-    color = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
-    table = Table(stream, manifest, color)
-    if args.list:
-        questions = list(manifest.questions)
-        # written parts are put with their question
-        for check in sorted(checks, key=lambda check: questions.index(check.question)):
-            table.line(Outcome(check.id))
-        return 0
-    submission = (args.submission or SRC / "submission").absolute()
-    if args.next:
-        require_checks(args, checks, hidden=True)
-        if part := next_part(submission, manifest, {check.question for check in checks}):
-            text = describe(part, manifest, command_again(args, [part.question]))
-        else:
-            text = f"All parts are written. Next: {command_again(args, args.ids)}"
-        print(text, file=stream)
-        return 0
-    for option, path in (("--json", args.json), ("--summary", args.summary)):
-        if path and path.is_dir():
-            raise UserError(f"{path} is a folder. Check {option}, which needs a file.")
-        if path and not path.absolute().parent.is_dir():
-            raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
-    hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
-    seed = draw_seed(secret=hidden.is_dir()) if args.seed is None else args.seed
-    if args.hidden and not list(hidden.rglob("q*.py")):
-        raise UserError(f"{hidden} has no check files, q*.py. Check --hidden.")
-    require_checks(args, checks, hidden.is_dir())
-    if hidden.is_dir():
-        sys.path.append(str(hidden.parents[1]))
-    gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
-    results = args.artifacts or results_beside(submission)
-    # this copy's reference is the user's own code: grade it at the strongest level that there is
-    own = submission.resolve() == (ROOT / "instructor" / "solution").resolve()
-    setting = Setting(
-        hidden if hidden.is_dir() else None,
-        gold and gold.absolute(),
-        results,
-        args.preset,
-        args.data and args.data.absolute(),
-        args.allow_weak_isolation or own,
-        args.debug,
-        again=True,
-        workers=args.workers,
-    )
-    progress = Progress(table, checks, hidden.is_dir())
-    said = f"Grading {submission}"
-    if results and not args.artifacts:
-        said += f"\nwith the results in {results} (--artifacts DIR selects others)"
-    print(harmless(said), file=stream, flush=True)
-    questions = {manifest.questions[check.question] for check in checks}
+    setting = choose_setting(args, submission)
+    hidden = setting.hidden is not None
+    require_checks(args, checks, hidden)
+    table.write(harmless(f"Grading {submission}"))
+    if setting.results and not args.artifacts:
+        selects = "(--artifacts DIR selects others)"
+        table.write(harmless(f"with the results in {setting.results} {selects}"))
+    questions = {table.manifest.questions[check.question] for check in checks}
     # to watch, one process with torch serves all gradings
     with GradingWorker(setting, questions) if args.watch else contextlib.nullcontext() as worker:
 
         def grade_with(seed, finished):
-            return grade_submission(submission, checks, setting, seed, manifest, finished, worker)
+            return grade_submission(
+                submission, checks, setting, seed, table.manifest, finished, worker
+            )
 
-        def repeat(ids, seed=seed):
-            return command_again(args, ids, seed)
+        def repeat(ids, seed=None):
+            return command_again(args, ids, report.seed if seed is None else seed)
 
         files = Files(submission) if args.watch else None  # what is saved from now on counts
-        report = grade_with(seed, progress.finished)
-        progress.rest(report)
+        coded = [check for check in checks if check.coded]
+        runs = {check.id for check in coded if hidden or check.kind == "basic"}
+        rows = Rows(
+            table, {check.id: check.id not in runs and Outcome(check.id) for check in coded}
+        )
+        seed = draw_seed(secret=hidden) if args.seed is None else args.seed
+        report = grade_with(seed, rows.add)
+        for id in [*rows.waiting]:
+            rows.add(report.outcomes[id])
         if args.json:
             write_text(args.json, to_json(report))
         write_failures(report, table, repeat)
         write_summary(report, table)
-        advice = advise(report, submission, lambda ids: command_again(args, ids))
-        table.write("\n" + advice)
+        table.write("\n" + advise(report, submission, lambda ids: command_again(args, ids)))
         if args.summary:
             advice = advise(report, submission, lambda ids: code_span(command_again(args, ids)))
             write_text(args.summary, f"{to_markdown(report)}\n{advice}\n")
-            return 0 if report.passed_so_far else 1
+            return report.passed_so_far
         if args.watch:
-
-            def ready():  # a process that was ended starts while the student writes
-                with contextlib.suppress(ProcessError):  # the next grading reports it
-                    worker.processes[0].start()
-
-            def grade_again(seed):
-                total = sum(outcome.verdict is not None for outcome in report.outcomes.values())
-                with tqdm(
-                    total=total, desc="  grading", unit="check", leave=False, delay=1, disable=None
-                ) as bar:
-                    return grade_with(seed, lambda outcome: bar.update())
-
-            report = watch(files, report, grade_again, repeat, table, ready)
-    return 0 if report.passed else 1
+            report = watch(files, report, grade_with, repeat, table)
+        return report.passed
 
 
 def results_beside(submission: Path) -> Path | None:
@@ -256,42 +259,28 @@ def command_again(args: argparse.Namespace, ids: list[str], seed: int | None = N
     return shlex.join(words)
 
 
-class Progress:
-    """Keeps the table's lines in the manifest's order, in whichever outcomes arrive.
+class Rows:
+    """Writes rows of the table in the order of the checks, in whichever outcomes arrive.
 
     Args:
         table: to write to.
-        checks: those that were asked for.
-        hidden: whether hidden checks run here.
+        outcomes: the Outcome of each check that is not waited for, by id; None of the others.
     """
 
-    def __init__(self, table, checks, hidden: bool):
-        from autograder import Outcome
-
+    def __init__(self, table, outcomes: dict):
         self.table = table
-        self.waiting = [check.id for check in checks if check.coded]
-        # what doesn't run has its line, too
-        self.arrived = {
-            check.id: Outcome(check.id)
-            for check in checks
-            if check.coded and not (hidden or check.kind == "basic")
-        }
+        self.waiting = list(outcomes)
+        self.arrived = {id: outcome for id, outcome in outcomes.items() if outcome}
 
-    def finished(self, outcome) -> None:
-        """Write the line of a finished check, unless earlier ones are missing."""
+    def add(self, outcome) -> None:
+        """Write the row of a finished check, unless earlier ones are missing."""
         # a closed pipe should end the program later, not in the middle of a grading
         with contextlib.suppress(OSError):
             if outcome.id not in self.waiting:
                 self.table.line(outcome)  # of a second grading, which counts
             self.arrived[outcome.id] = outcome
             while self.waiting and self.waiting[0] in self.arrived:
-                self.table.line(self.arrived[self.waiting[0]])
-                del self.waiting[0]
-
-    def rest(self, report) -> None:
-        """Write the remaining lines."""
-        for id in self.waiting:
-            self.table.line(report.outcomes[id])
+                self.table.line(self.arrived[self.waiting.pop(0)])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -300,11 +289,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")
     use_utf8()
     try:
-        args = build_parser().parse_args(arguments)
-        if args.help:
-            print(HELP)
-            return 0
-        return run(args, sys.stdout)
+        return run(build_parser().parse_args(arguments), sys.stdout)
     except UserError as error:
         print(f"\n{error}", file=sys.stderr)
         return error.exit_code

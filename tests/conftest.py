@@ -115,7 +115,7 @@ def require_level(name=None):
     """The isolation level of that name, or the strongest. If it doesn't work, the test is skipped,
     or fails if the variable REQUIRE_LEVELS lists the level.
     """
-    from autograder.isolation import Unavailable, choose
+    from autograder.trial import Unavailable, choose
 
     required = os.environ.get("REQUIRE_LEVELS", "").split()
     try:
@@ -173,11 +173,11 @@ def submission():
 
 @pytest.fixture
 def seed():
-    """A fresh seed for every run; a failure prints it."""
-    value = random.SystemRandom().randrange(2**31)
+    """A fresh seed for every run; a failure prints it. SEED=VALUE repeats it."""
+    value = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**31))
     random.seed(value)
     torch.manual_seed(value)
-    print("seed", value)
+    print(f"seed: repeat it with SEED={value}")
     return value
 
 

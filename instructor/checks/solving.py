@@ -16,7 +16,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from autograder import Check, Failed, Student, StudentProcess
-from autograder.isolation import choose
+from autograder.trial import choose
 from checks.support.rounds import MADE_FROM, Call, Sketch, pack
 from checks.support.session import modules_for
 from checks.support.staging import stage

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from autograder import Manifest
 from autograder.intake import Limits
-from autograder.judge import Verdicts
+from autograder.judge import verdicts_in
 from checks.support.asked import by_reference
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.support.regrade import places
@@ -136,7 +136,7 @@ class Fingerprints:
         coded = [check for check in manifest.checks.values() if check.coded]
         folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
         ids = [check.id for check in coded]
-        self._verdicts = Verdicts(folders, ids, by_reference).functions
+        self._verdicts = verdicts_in(folders, ids, by_reference)[0]
         self.wanted = {check.id: self._of(check) for check in coded}
 
     def _of(self, check):

@@ -1,97 +1,65 @@
-"""The time limit of a submission: for one check, or for all of them together."""
+"""The time of a submission: for one check, or for all of them together."""
 
 import math
 import threading
 import time
 
-PATIENCE = 10  # wall-clock limit on a busy machine, as a multiple of the check's own limit
-WORKED = 0.9  # a timeout with at least this share of CPU time was work, not a busy machine
-BUSY = 0.1  # the machine counts as busy if the submission waited for this share of its time
+# The limit by the clock, as a multiple of that of CPU time: it ends code that waits, and bounds how
+# long a busy machine may take.
+CLOCK = 5
 
 
 class Allowance:
-    """Time that calls of the student's process use up, starting now.
+    """CPU time that calls of the student's process use up, and CLOCK times as much by the clock,
+    starting now.
 
     Args:
-        seconds: of the submission's own time (see process.Reply.counted), and PATIENCE times as
-            many of wall time; None for no such limit.
-        wall: a fixed limit in seconds of wall time, or None.
+        seconds: of CPU time.
+        clock: at most so many by the clock.
         within: a larger allowance that this one is part of.
 
     Attributes:
-        elapsed, cpu, waited, counted: seconds of all calls: wall time, CPU time, waiting for a CPU,
-            and the submission's own time.
+        used: CPU seconds of all calls.
+        end: the latest time at which it ends, by time.monotonic().
     """
 
     def __init__(
-        self,
-        seconds: float | None = None,
-        wall: float | None = None,
-        within: "Allowance | None" = None,
+        self, seconds: float = math.inf, clock: float = math.inf, within: "Allowance | None" = None
     ):
-        now = time.monotonic()
-        self._seconds = self._left = math.inf if seconds is None else seconds
-        self._patience = now + PATIENCE * self._left
-        self._end = min(self._patience, math.inf if wall is None else now + wall)
+        self.seconds = seconds
+        self.used = 0.0
+        self.end = time.monotonic() + min(CLOCK * seconds, clock)
+        if within:
+            self.end = min(self.end, within.end)
         self._within = within
         self._lock = threading.Lock()  # checks that run at the same time share one
-        self.elapsed = self.cpu = self.waited = self.counted = 0.0
 
     @property
     def left(self) -> float:
-        """The seconds left of the submission's own time; 0 or less when it is used up."""
-        return min(self._left, self._within.left if self._within else math.inf)
-
-    @property
-    def end(self) -> float:
-        """The latest time at which it ends, by time.monotonic()."""
-        return min(self._end, self._within.end if self._within else math.inf)
+        """The CPU seconds left."""
+        return min(self.seconds - self.used, self._within.left if self._within else math.inf)
 
     @property
     def rest(self) -> float:
-        """The seconds left of its own time or until its end, whichever is less."""
-        return min(self.left, self.end - time.monotonic())
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left."""
-        return self.left <= 0 or time.monotonic() >= self.end
-
-    @property
-    def lost_patience(self) -> bool:
-        """Whether wall time ended it while own time was left."""
-        return self._left > 0 and time.monotonic() >= self._patience
-
-    @property
-    def busy(self) -> bool:
-        """Whether the machine was so busy that a timeout proves little: never if the submission
-        got nearly all its seconds of CPU time.
-        """
-        worked = self.cpu >= WORKED * self._seconds
-        return self.lost_patience or not worked and 0 < BUSY * self.elapsed <= self.waited
+        """The seconds left, of CPU time or by the clock, whichever are fewer; 0 at least."""
+        return max(0.0, min(self.left, self.end - time.monotonic()))
 
     def call(self, process, request: dict, memory: int):
-        """Send a request, which may use the time left, to a StudentProcess or SameProcess.
+        """Send a request, which may use the time left, to a StudentProcess or SameProcess; returns
+        the Reply.
 
         Args:
             memory: the limit in MiB.
 
-        Returns:
-            The Reply.
-
         Raises:
             ProcessError: the process could not be started.
         """
-        reply = process.call(request, self.left, memory, self.end - time.monotonic())
-        self._spend(reply)
+        reply = process.call(request, self.left, self.end - time.monotonic(), memory)
+        self._spend(reply.cpu)
         return reply
 
-    def _spend(self, reply):
+    def _spend(self, cpu):
         with self._lock:
-            self._left -= reply.counted
-            self.elapsed += reply.seconds
-            self.cpu += reply.cpu
-            self.counted += reply.counted
-            self.waited += reply.waited
+            self.used += cpu
         if self._within:
-            self._within._spend(reply)
+            self._within._spend(cpu)

@@ -16,26 +16,6 @@ BROKEN = {  # errno -> the limit that was exceeded
 
 NO_GPU = re.compile("not compiled with CUDA|No CUDA GPUs|Found no NVIDIA|MPS backend")
 
-# What the submission has set for all of torch -> words of the failures that it may cause; what it
-# does, and what to do.
-SETTINGS = {
-    "set_default_dtype": (
-        "dtype|float|double|half",
-        "changes the dtype of all new tensors, also in code that isn't yours. Remove it; where a "
-        "tensor needs another dtype, pass dtype=.",
-    ),
-    "set_default_device": (
-        "device|cuda|mps|meta|gpu",
-        "puts every new tensor on that device, and grading has no GPU. Remove it; where a tensor "
-        "needs a device, pass that of an input: device=x.device.",
-    ),
-    "set_grad_enabled": (
-        "grad",
-        "turns gradients off for all code that runs later. Write `with torch.no_grad():` around "
-        "what needs none.",
-    ),
-}
-
 
 @dataclass(frozen=True)
 class RemoteError:
@@ -138,20 +118,6 @@ def _failed(error, submission, memory):
     if limit := _broken_limit(kinds, text):
         return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
     return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
-
-
-def explain_settings(settings: list) -> list[tuple[str, str]]:
-    """For each of torch's settings that the submission has changed, as received from
-    inside/execute.py, a pattern of the failures that it may cause, and a line; raises any kind of
-    exception if they are malformed.
-    """
-    causes = []
-    for function, *call in settings[: len(SETTINGS)]:
-        file, line, code = call or ("", 0, f"torch.{function}")
-        where = f"{str(file)[:100]}, line {int(line)}: " if file else ""
-        pattern, effect = SETTINGS[function]
-        causes.append((pattern, f"\nLikely cause: {where}{str(code)[:300]} {effect}"))
-    return causes
 
 
 def _broken_limit(kinds, text):

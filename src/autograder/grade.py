@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .allowance import Allowance
-from .judge import Judge, Verdicts
+from .judge import Judge, verdicts_in
 from .manifest import Check, Manifest
 from .student import Submission
 from .verdicts import GRADER_FAILED, Outcome, Verdict
@@ -111,18 +111,15 @@ def grade(
         grader error worth 0.
     """
     started = time.perf_counter()
-    to_run = {
-        check.id: check
-        for check in checks
-        if check.kind == "basic" or (check.kind == "hidden" and hidden)
-    }
-    whole = whole or Allowance()
-    verdicts = Verdicts(folders, to_run, default)
-    judge = Judge(to_run, verdicts.functions, submission, seed, context, finished, whole)
-    if to_run:
-        judge.run([process, *helpers])
-    for id in to_run.keys() - judge.outcomes.keys():
-        details = "\n".join(["This check did not run.", *verdicts.errors])
+    kinds = ("basic", "hidden") if hidden else ("basic",)
+    to_run = [check for check in checks if check.kind in kinds]
+    ids = [check.id for check in to_run]
+    verdicts, errors = verdicts_in(folders, ids, default)
+    judge = Judge(verdicts, submission, seed, context, finished, whole or Allowance())
+    if verdicts:
+        judge.run([check for check in to_run if check.id in verdicts], [process, *helpers])
+    for id in set(ids) - judge.outcomes.keys():
+        details = "\n".join(["This check did not run.", *errors])
         judge.outcomes[id] = Outcome(
             id, Verdict.GRADER_ERROR, details=details, message=GRADER_FAILED
         )

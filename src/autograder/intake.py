@@ -1,57 +1,34 @@
 """Copy a hand-in, a folder or a zip file, without trusting anything in it.
 
-Every copied file is a regular file with a harmless name and a size that was counted, not read from
-a header, so code that uses the copies need not check them again. From a zip, only the wanted files
-are unpacked, as streams. Everything else is left out, unless it shows that the zip is an attack or
-damaged.
+Only wanted files with plain names are copied, as regular files; their bytes are counted while they
+are read, whatever a header says. So code that uses the copies need not check them again. All else
+is left out.
 """
 
 import contextlib
 import errno
 import io
 import os
-import re
 import stat
-import struct
-import sys
 import tempfile
 import unicodedata
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from os.path import commonprefix
 from pathlib import Path, PurePosixPath
 
 CHUNK = 1 << 20  # bytes in memory at once
 TABLE = 2 << 20  # the same for a zip's table of contents
-OPEN_FLAGS = os.O_RDONLY | sum(
+OPEN_FLAGS = os.O_RDONLY | sum(  # neither follows a link nor waits for a pipe
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC")
 )
 # in zips: what systems and tools add on their own
 PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}
-# paths that lead out of the folder a zip is unpacked into
-LEADS_OUT = re.compile(r"/|[a-z]:|(.*/)?\.\.(/|\Z)", re.IGNORECASE | re.ASCII | re.DOTALL)
-# Control characters, bidirectional overrides, lone surrogates, and what Windows treats as part of
-# a path.
-BAD_CHARACTER = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\:]"
-)
-DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\..*)?", re.IGNORECASE)
-UNREADABLE = 0x2041  # a zip entry's flags for the kinds of encryption
-BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    ValueError,
-    NotImplementedError,
-    RuntimeError,
-    OverflowError,
-)
-ZIP_AGAIN = "Make a new zip with your system's own program."
-RENAME = "Rename the file, or leave it out."
+UNSAFE = set('\\:*?"<>|')  # in a file's name, to some system
+COPY = "Put an intact copy there."
+AGAIN = "Make a new zip, without a password, with your system's own program."
 
 
 class Refused(ValueError):
@@ -60,24 +37,16 @@ class Refused(ValueError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is accepted.
-
-    files: number of wanted files. total: their bytes in all. entries: files and folders in a zip,
-    wanted or not, except those passed over. ratio: how many times its own size a zip may unpack
-    to, if that is more than `small` bytes.
-    """
+    """How many files are accepted, and how many bytes they may have in total."""
 
     files: int = 64
     total: int = 1 << 30
-    entries: int = 10_000
-    ratio: int = 100
-    small: int = 16 << 20
 
 
 def take(
     source: Path,
     into: Path,
-    wanted: dict[str, int] | Callable[[str], int | None],
+    limit_of: Callable[[str], int | None],
     limits: Limits = Limits(),
     folders: tuple[str, ...] = (),
 ) -> list[str]:
@@ -87,8 +56,8 @@ def take(
         source: a folder, of which only the files at its top and in `folders` are examined, or a
             zip, whose wanted files may be inside one folder.
         into: the folder to create; missing parents are created.
-        wanted: the maximum size in bytes of each file, by name, such as "a.py", or "part/b.py" in
-            one of `folders`; or a function that returns it, or None to leave the file out.
+        limit_of: the most bytes that a file may have, by its name, such as "a.py", or "part/b.py"
+            in one of `folders`; None to leave the file out.
         limits: how much is accepted.
         folders: names of a submission's subfolders that may also contain wanted files.
 
@@ -101,64 +70,44 @@ def take(
     """
     if os.path.lexists(into):
         raise FileExistsError(f"{into} exists already")
-    limit_of = wanted if callable(wanted) else wanted.get
-    name = source.name or str(source)
+    name, left_out = source.name or str(source), []
     with contextlib.ExitStack() as stack:
-        with _reading(name):
-            # a link is fine here: the grader's user chooses the source
-            status = os.stat(source)
-        if stat.S_ISDIR(status.st_mode):
-            files, left_out, most = (
-                _in_folder(source, name, limit_of, limits, folders),
-                [],
-                limits.total,
-            )
-        elif stat.S_ISREG(status.st_mode):
-            with _reading(name):
-                file = stack.enter_context(
-                    _Sparing(io.FileIO(_open(Path(os.path.realpath(source)))))
-                )
-            files, left_out = _in_zip(file, name, limit_of, limits, folders)
-            most = min(limits.total, max(limits.small, limits.ratio * status.st_size))
+        if source.is_dir():
+            found = _in_folder(source, limit_of, limits, folders)
+        elif source.is_file():
+            with _reading(name, "is not a zip file, or is damaged"):
+                file = stack.enter_context(_Sparing(io.FileIO(source)))
+                archive = zipfile.ZipFile(file)
+            found, left_out = _in_zip(archive, name, limit_of, folders)
         else:
-            raise Refused(f"{name} is neither a folder nor a zip file. Give one of them.")
-        if not files:
+            raise Refused(
+                f"{_shown(name)} does not exist, or is neither a folder nor a zip file. Check the "
+                "name."
+            )
+        if not found:
             there = f" It has {_few(left_out)}." if left_out else ""
             raise Refused(
                 f"{name} has none of the required files.{there} Put them directly into it."
             )
-        if len(files) > limits.files:
+        if len(found) > limits.files:
             raise Refused(
                 f"{name} has more than {limits.files} of the required files. Hand in only what is "
                 "needed."
             )
+        _check_names([file for file, _ in found])
         into.parent.mkdir(parents=True, exist_ok=True)
-        scratch = stack.enter_context(
-            tempfile.TemporaryDirectory(
-                prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True
-            )
+        scratch = tempfile.TemporaryDirectory(
+            prefix=".intake-", dir=into.parent, ignore_cleanup_errors=True
         )
-        copies, room = Path(scratch) / "copies", most
-        for folder in ("", *folders):
-            (copies / folder).mkdir()
-            # whatever the umask: a process with fewer rights than this one must be able to read it
-            (copies / folder).chmod(0o755)
-        for target, limit, chunks in files:
-            room -= _copy(
-                chunks,
-                copies / target,
-                limit,
-                room,
-                f"The files in {name} have more than {most >> 20} MiB in total",
-            )
-        for folder in folders:
-            if not any((copies / folder).iterdir()):
-                (copies / folder).rmdir()
+        copies, room = Path(stack.enter_context(scratch), "copies"), limits.total
+        for file, chunks in found:
+            (copies / file).parent.mkdir(parents=True, exist_ok=True)
+            room -= _copy(chunks, copies / file, limit_of(file), room)
         copies.rename(into)
     return [f"Left out because it is not needed: {_few(left_out)}."] if left_out else []
 
 
-def _copy(chunks, target, limit, room, too_much):
+def _copy(chunks, target, limit, room):
     """Write a file and return its size."""
     size = 0
     with open(target, "xb") as file:
@@ -170,67 +119,37 @@ def _copy(chunks, target, limit, room, too_much):
                     "file?"
                 )
             if size > room:
-                raise Refused(
-                    f"{too_much}, too much for a submission. Hand in only what is needed."
-                )
+                raise Refused("The files are too large in total. Hand in only what is needed.")
             file.write(chunk)
-    target.chmod(0o644)
     return size
 
 
 @contextlib.contextmanager
-def _reading(name, broken="is not a zip file, or is damaged"):
-    """Turn a read error in the block into Refused: the input is at fault."""
+def _reading(name, broken=""):
+    """Turn an error in the block into Refused: the input is at fault."""
     try:
         yield
     except Refused:
         raise
-    except (FileNotFoundError, NotADirectoryError):
-        raise Refused(f"{_shown(name)} does not exist. Check the name.") from None
-    except (OSError, *BROKEN) as error:
-        # EINVAL: a zip that points before its beginning
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise Refused(
-                f"{_shown(name)} cannot be read: {error.strerror}. Put an intact copy there."
-            ) from None
-        raise Refused(f"{_shown(name)} {broken}. {ZIP_AGAIN}") from None
-
-
-def _open(path):
-    """A descriptor of a regular file: opened without blocking on a FIFO, and refused if the file
-    was replaced in the meantime.
-    """
-    before = os.lstat(path)
-    if not stat.S_ISREG(before.st_mode):
-        kind = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}.get(
-            stat.S_IFMT(before.st_mode), "not a regular file"
-        )
-        raise Refused(f"{path.name} is {kind}. Put the file itself there.")
-    descriptor = os.open(path, OPEN_FLAGS)
-    if not os.path.samestat(before, now := os.fstat(descriptor)) or not stat.S_ISREG(now.st_mode):
-        os.close(descriptor)
-        raise Refused(f"{path.name} was replaced while it was read. Hand it in again.")
-    return descriptor
-
-
-# Names
+    except Exception as error:  # whatever forged bytes make zipfile raise
+        disk = isinstance(error, OSError) and error.errno != errno.EINVAL  # that is a forged place
+        why = str(error) or type(error).__name__
+        if isinstance(error, OSError):
+            why = error.strerror if disk else "it is damaged"
+        says = broken if broken and not disk else f"cannot be read: {_shown(why, 200)}"
+        raise Refused(f"{_shown(name)} {says}. {COPY if disk else AGAIN}") from None
 
 
 def _check_names(names):
-    """Raise Refused for a file name that some system would treat as something else, and for two
-    names that are the same on some system.
-    """
+    """Raise Refused for a name that is not plain, and for two that are the same on some system."""
     seen = {}
     for name in names:
-        if bad := BAD_CHARACTER.search(name):
-            raise Refused(f"The name {name[:60]!r} has the character {ascii(bad[0])}. {RENAME}")
-        if len(PurePosixPath(name).name.encode()) > 255:
-            raise Refused(f"The name {name[:60]!r} is too long. {RENAME}")
-        if DEVICE.fullmatch(PurePosixPath(name).name):
-            raise Refused(f"The name {name[:60]!r} is a device name on Windows. {RENAME}")
-        key = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(
-            " ."
-        )
+        if not name.isprintable() or UNSAFE & {*name} or len(name) > 100:
+            raise Refused(
+                f"The name {_shown(ascii(name))} is too long or has characters that no file name "
+                "should have. Rename the file, or leave it out."
+            )
+        key = unicodedata.normalize("NFKC", name).casefold()
         if key in seen:
             raise Refused(
                 f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand "
@@ -239,8 +158,8 @@ def _check_names(names):
         seen[key] = name
 
 
-def _shown(name):
-    return name if len(name) <= 60 and name.isprintable() else repr(name[:60])
+def _shown(text, length=60):
+    return text if len(text) <= length and text.isprintable() else ascii(text[:length])
 
 
 def _few(names):
@@ -248,39 +167,40 @@ def _few(names):
     return ", ".join(map(_shown, names[:4])) + more
 
 
-# Folders
-
-
-def _in_folder(source, name, limit_of, limits, folders):
-    """The wanted files: their names, limits, and contents in chunks."""
+def _in_folder(source, limit_of, limits, folders):
+    """The wanted files: their names, and contents in chunks."""
     found = []
     for folder in ("", *folders):
-        if folder and not os.path.lexists(source / folder):
-            continue
-        if folder and not stat.S_ISDIR(os.lstat(source / folder).st_mode):
-            raise Refused(f"{folder} in {_shown(name)} is not a folder. Put a folder there.")
-        with _reading(name), os.scandir(source / folder) as entries:
-            names = (f"{folder}/{entry.name}" if folder else entry.name for entry in entries)
-            wanted = ((entry, limit_of(entry)) for entry in names)
-            found += islice(
-                ((entry, limit) for entry, limit in wanted if limit is not None), limits.files + 1
-            )
-    found.sort()
-    _check_names(entry for entry, _ in found)
-    return [(entry, limit, _file_chunks(source / entry)) for entry, limit in found]
+        if os.path.islink(source / folder) and folder:
+            raise Refused(f"{folder} in {_shown(source.name)} is a link. Put a folder there.")
+        if os.path.isdir(source / folder):
+            with _reading(source.name):
+                with os.scandir(source / folder) as entries:
+                    names = (PurePosixPath(folder, entry.name).as_posix() for entry in entries)
+                    wanted = (name for name in names if limit_of(name) is not None)
+                    found += islice(wanted, limits.files + 1)
+    return [(name, _file_chunks(source / name)) for name in sorted(found)]
 
 
-def _file_chunks(path):
-    with _reading(path.name), open(_open(path), "rb") as file:
-        if os.fstat(file.fileno()).st_nlink > 1:
-            raise Refused(
-                f"{path.name} is a hard link: the same file has another name. Put a copy there."
-            )
-        while chunk := file.read(CHUNK):
-            yield chunk
+def _file_chunks(path) -> Iterator[bytes]:
+    with _reading(path.name):
+        _require_file(path.name, os.lstat(path).st_mode)
+        with open(path, "rb", opener=lambda name, _: os.open(name, OPEN_FLAGS)) as file:
+            status = os.fstat(file.fileno())
+            _require_file(path.name, status.st_mode)  # in case it was exchanged
+            if status.st_nlink > 1:
+                raise Refused(
+                    f"{path.name} is a hard link: the same file has another name. Put a copy there."
+                )
+            while chunk := file.read(CHUNK):
+                yield chunk
 
 
-# Zip files
+def _require_file(name, mode):
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}
+        kind = kinds.get(stat.S_IFMT(mode), "not a regular file")
+        raise Refused(f"{_shown(name)} is {kind}. Put the file itself there.")
 
 
 class _Sparing(io.BufferedReader):
@@ -288,54 +208,31 @@ class _Sparing(io.BufferedReader):
 
     def read(self, size=-1):
         if size is not None and size > TABLE:
-            raise Refused(f"The zip's table of contents is too large. {ZIP_AGAIN}")
+            raise Refused(f"The zip's table of contents is too large. {AGAIN}")
         return super().read(size)
 
 
-def _in_zip(file, name, limit_of, limits, folders):
+def _in_zip(archive, name, limit_of, folders):
     """As _in_folder; and the names of what is left out."""
-    with _reading(name):
-        archive = zipfile.ZipFile(file)
-        _check_overlaps(archive)
-    entries = []
+    files, wanted = [], set()  # of each file: its submission's folder, its name in it, its entry
     for info in archive.filelist:
-        path = info.orig_filename.replace("\\", "/")  # written by old Windows programs
-        if LEADS_OUT.match(path):
-            raise Refused(f"The name {path[:60]!r} in {name} leads out of its folder. {ZIP_AGAIN}")
+        path = info.filename.replace("\\", "/")  # written by old Windows programs
         parts = PurePosixPath(path).parts
-        if not PASSED_OVER.intersection(parts):
-            entries.append((parts, path.endswith("/"), info))
-    if len(entries) > limits.entries:
-        raise Refused(
-            f"{name} has more than {limits.entries} files and folders. Hand in only what is needed."
-        )
-    files = []  # of each: the submission's folder that it may be in, its name there, its limit
-    for parts, is_folder, info in entries:
-        if parts and not is_folder:
+        if parts and not path.endswith("/") and not PASSED_OVER.intersection(parts):
             inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
-            files.append((parts, parts[:-inner], "/".join(parts[-inner:]), info))
-    top = commonprefix([folder for _, folder, _, _ in files])
-    files = [(parts, folder, entry, limit_of(entry), info) for parts, folder, entry, info in files]
-    home = _home([folder for _, folder, _, limit, _ in files if limit is not None], top, name)
+            files.append((parts[:-inner], "/".join(parts[-inner:]), info))
+            if limit_of(files[-1][1]) is not None:
+                wanted.add(parts[:-inner])
+    top = commonprefix([folder for folder, _, _ in files])
+    home = _home(wanted, top, name)
     found, left_out = [], {}
-    for parts, folder, entry, limit, info in files:
-        if limit is None or folder != home:
-            fork = len(commonprefix([parts[:-1], home])) + 1
-            left_out["/".join(parts[len(top) : fork]) + "/" * (fork < len(parts))] = True
-        elif stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-            raise Refused(
-                f"{_shown(entry)} in {name} is a link or a device. Put the file itself there."
-            )
-        elif info.flag_bits & UNREADABLE:
-            raise Refused(
-                f"{_shown(entry)} in {name} is encrypted. Make the zip without a password."
-            )
-        # other methods could unpack to any size at once
-        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise Refused(f"{_shown(entry)} in {name} uses an unsupported compression. {ZIP_AGAIN}")
+    for folder, file, info in files:
+        if folder == home and limit_of(file) is not None:
+            found.append((file, _entry_chunks(archive, info, f"{file} in {name}")))
         else:
-            found.append((entry, limit, _entry_chunks(archive, info, f"{entry} in {name}")))
-    _check_names(entry for entry, _, _ in found)
+            path = (*folder, *file.split("/"))
+            fork = len(commonprefix([path[:-1], home])) + 1  # what is named: a file, or a folder
+            left_out["/".join(path[len(top) : fork]) + "/" * (fork < len(path))] = True
     return found, list(left_out)
 
 
@@ -343,43 +240,23 @@ def _home(folders, top, name):
     """Which of the folders with wanted files is the submission: the top, the only one named
     `submission`, or the one that contains the others.
     """
-    folders = sorted(set(folders), key=lambda parts: (len(parts), parts))
     called = [folder for folder in folders if folder[-1:] == ("submission",)]
-    for home in (top, called[0] if len(called) == 1 else None, commonprefix(folders)):
+    for home in (top, called[0] if len(called) == 1 else None, commonprefix([*folders])):
         if home in folders or not folders:
             return home
-    one, other = (_shown("/".join(folder)) for folder in folders[:2])
+    one, other = ("/".join(folder) for folder in sorted(folders, key=lambda f: (len(f), f))[:2])
     raise Refused(
-        f"{name} has the required files in several folders, {one} and {other}. Make a zip with "
-        "only the right files."
+        f"{name} has the required files in several folders, {_shown(one)} and {_shown(other)}. "
+        "Make a zip with only the right files."
     )
 
 
-def _check_overlaps(archive):
-    """Raise BadZipFile if entries share bytes, with which a small zip can have any number of large
-    files, or if a name contains a NUL.
-    """
-    spans = []
-    for info in archive.filelist:
-        archive.fp.seek(info.header_offset + 26)
-        name, extra = struct.unpack("<HH", archive.fp.read(4))
-        spans.append(
-            (info.header_offset, info.header_offset + 30 + name + extra + info.compress_size)
-        )
-        if "\0" in info.orig_filename:  # `filename` ends there
-            raise zipfile.BadZipFile
-    spans.append((archive.start_dir, archive.start_dir))
-    if any(end > start for (_, end), (start, _) in pairwise(sorted(spans))):
-        raise zipfile.BadZipFile
-
-
-def _entry_chunks(archive, info, where):
-    size, declared = 0, info.file_size
-    # so that zipfile returns all data, not just as much as the header says
-    info.file_size = sys.maxsize
-    with _reading(where, "is damaged"), archive.open(info) as stream:
-        while chunk := stream.read(CHUNK):
-            size += len(chunk)
-            yield chunk
-        if size != declared:
-            raise zipfile.BadZipFile
+def _entry_chunks(archive, info, where) -> Iterator[bytes]:
+    with _reading(where):
+        if mode := stat.S_IFMT(info.external_attr >> 16):  # systems without modes give none
+            _require_file(where, mode)
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise NotImplementedError("of its compression")  # others unpack to any size at once
+        with archive.open(info) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk

@@ -1,34 +1,26 @@
-"""How the student's process is isolated: by the strongest of three levels that works here.
+"""How the student's process is isolated, on three levels.
 
 docs/security.md says what each level guarantees. inside/sandbox.py is the part that a fork applies
-to itself; this module is the part that must be done from outside, and the trial that tests a level.
+to itself; this module is the part that must be done from outside. trial.py chooses the level.
 """
 
-import functools
 import json
 import os
 import re
-import shutil
 import site
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from .inside import sandbox
 
 INSIDE = Path(sandbox.__file__).parent
-TRIAL_SECONDS = 60  # enough for a cold disk and a busy machine
 TMPFS_BYTES = 600 << 20  # of each private folder: what a check may write and print
 LEVELS = ("bubblewrap", "landlock", "limits")  # strongest first
 KEPT = """
 PATH LD_LIBRARY_PATH SYSTEMROOT SYSTEMDRIVE VIRTUAL_ENV CONDA_PREFIX PYTHONHOME USERPROFILE APPDATA
 """.split()
-
-
-class Unavailable(RuntimeError):
-    """A level doesn't work on this machine; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,7 @@ class Isolation:
         """The command line that starts `inside` in isolation.
 
         Args:
-            config: the arguments of inside/main.py or trial.py, except those known here.
+            config: the arguments of inside/main.py, except those known here.
             readable: folders visible to it, read-only, besides Python and the system.
         """
         folders = [str(Path(folder).resolve()) for folder in readable]
@@ -158,59 +150,3 @@ def _bubblewrap(readable):
         command += ["--remount-ro", top]
     rest = "--remount-ro /proc --remount-ro /dev --remount-ro / --chdir /tmp --"
     return [*command, *rest.split()]
-
-
-def _try(name):
-    """Test a level.
-
-    Raises:
-        Unavailable: it does not work, or can be bypassed.
-    """
-    if not sys.platform.startswith("linux"):
-        raise Unavailable("it needs Linux")
-    if name == "bubblewrap" and shutil.which("bwrap") is None:
-        raise Unavailable("bwrap is not installed (apt install bubblewrap)")
-    isolation = Isolation(name)
-    with tempfile.TemporaryDirectory() as outside, tempfile.TemporaryDirectory() as home:
-        os.chmod(outside, 0o777)  # only the level itself may keep a submission out of here
-        secret = Path(outside, "secret")
-        secret.write_text("secret", encoding="utf-8")
-        secret.chmod(0o666)
-        command = isolation.command({"secret": str(secret), "judge": os.getpid()}, [])
-        try:
-            process = subprocess.run(
-                command,
-                env=isolation.environment(home),
-                cwd=home,
-                capture_output=True,
-                encoding="utf-8",
-                stdin=subprocess.DEVNULL,
-                timeout=TRIAL_SECONDS,
-            )
-            wrong = json.loads(process.stdout)
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"it did not answer within {TRIAL_SECONDS} seconds") from None
-        except ValueError:
-            raise Unavailable(
-                process.stderr.strip()[-300:] or f"exit code {process.returncode}"
-            ) from None
-    if wrong:
-        raise Unavailable("; ".join(wrong))
-
-
-@functools.cache
-def choose(name: str | None = None) -> Isolation:
-    """The strongest level that works here, or the level `name`.
-
-    Raises:
-        Unavailable: the requested level does not work here.
-    """
-    reasons = []
-    for level in LEVELS if name is None else (name,):
-        try:
-            if level != "limits":
-                _try(level)
-            return Isolation(level, "; ".join(reasons))
-        except Unavailable as error:
-            reasons.append(f"{level}: {error}")
-    raise Unavailable("; ".join(reasons))

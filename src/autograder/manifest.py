@@ -37,7 +37,7 @@ class Check:
     """A check: an automatic one (kind "basic" or "hidden"), or a part that is graded by hand
     ("written").
 
-    seconds (of its own time, see process.Reply.counted) and memory (MiB) are its limits; partial
+    seconds (of CPU time) and memory (MiB) are its limits; partial
     says whether it gives partial credit; artifacts are the files that it uses besides the code;
     step is the number of the question's step that it belongs to, 0 if there are none.
     """

@@ -5,30 +5,24 @@ back.
 import contextlib
 import json
 import os
-import queue
-import secrets
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.inside.execute import execute
-from autograder.inside.main import CAN_FORK
+from autograder.inside.main import CAN_FORK, KEPT_BYTES, LIMITS_BYTES
 
 from .inside import wire
 from .isolation import Isolation
 
 MESSAGE_LIMIT = 64 << 20  # bytes of one answer
-ORDER_LIMIT = 1 << 20  # bytes of how one ended
-OUTPUT_LIMIT = 20_000  # bytes of a probe's output that are kept
-STACK_LIMIT = 20_000  # characters
 LIMITS = {  # of every request; inside/fork.py explains them
     "message_limit": MESSAGE_LIMIT,
-    "output_limit": OUTPUT_LIMIT,
     "processes": 64,
     "files": 256,
     "output": 64,
@@ -37,9 +31,8 @@ LIMITS = {  # of every request; inside/fork.py explains them
 }
 START_SECONDS = 120  # importing torch from a cold disk
 END_SECONDS = 8  # to kill all processes that a check has left, and remove what it wrote
-GRACE_SECONDS = 5  # beyond the limit that the student's process enforces itself
-WAIT_SECONDS = 0.2  # on Windows, Ctrl-C does not end a wait, and arrives after it
 FOREVER = 1e6  # seconds; a reply that claims more is forged
+GRACE_SECONDS = 5 + END_SECONDS  # beyond the limit that the student's process enforces itself
 
 
 class ProcessError(RuntimeError):
@@ -52,8 +45,8 @@ class ProcessError(RuntimeError):
 class Reply:
     """How a request ended: "answered" (then there is a message), "timeout", "too large", "died"
     (with its exit code, negative for a signal), or the exceeded limit, "memory", "processes",
-    "output" or "disk"; what was printed; at a timeout, faulthandler's account of where it was
-    (stack); and the seconds of wall time, of CPU time (cpu), and of waiting for a CPU (waited).
+    "output" or "disk"; the end of what was printed; at a timeout, faulthandler's account of where
+    it was (stack); and the seconds of wall time and of CPU time (cpu).
     """
 
     ended: str
@@ -62,15 +55,7 @@ class Reply:
     output: str = ""
     seconds: float = 0.0
     cpu: float = 0.0
-    waited: float = 0.0
     stack: str = ""
-
-    @property
-    def counted(self) -> float:
-        """The seconds that count toward a limit: CPU time, or wall time less the waiting if that is
-        longer, as when the code hangs.
-        """
-        return max(self.cpu, self.seconds - self.waited)
 
 
 class StudentProcess:
@@ -121,11 +106,10 @@ class StudentProcess:
         self._ready = False
         self._errors = tempfile.TemporaryFile()
         self._home = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        command = self.isolation.command(
-            {"modules": self.modules, "fork": self.fork}, self.readable
-        )
+        config = {"modules": self.modules, "fork": self.fork}
         self._process = subprocess.Popen(
-            command,
+            self.isolation.command(config, self.readable),
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -136,11 +120,6 @@ class StudentProcess:
         # if the machine runs out of memory, Linux should kill this process first
         with contextlib.suppress(OSError):
             Path(f"/proc/{self._process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")
-        self._frames = queue.Queue(maxsize=4)  # a flood stays in the pipe
-        self._reader = threading.Thread(
-            target=self._read, args=(self._process.stdout, self._frames), daemon=True
-        )
-        self._reader.start()
 
     def start(self) -> None:
         """Start the process and wait until its modules are imported.
@@ -155,8 +134,9 @@ class StudentProcess:
         if self._ready:
             return
         try:
-            self._ready = self._next_frame(START_SECONDS) == b"ready"
-        except queue.Empty:
+            with _ending_after(self._process, START_SECONDS):
+                self._ready = wire.read_frame(self._process.stdout, len(b"ready")) == b"ready"
+        except (EOFError, OSError, wire.WireError):
             pass
         except BaseException:  # Ctrl-C
             self.close()
@@ -167,90 +147,62 @@ class StudentProcess:
             self.close()
             raise ProcessError(f"the student's process did not start. It printed:\n{printed}")
 
-    @staticmethod
-    def _read(stream, frames):
-        """Read frames in a thread: Windows cannot wait for a pipe with a timeout."""
-        try:
-            while True:
-                frames.put(wire.read_frame(stream, MESSAGE_LIMIT + 4096))
-        except (EOFError, OSError, ValueError):
-            frames.put(None)
-
-    def _next_frame(self, seconds):
-        """The next frame, or None if the process is lost; raises queue.Empty after `seconds`."""
-        end = time.monotonic() + seconds
-        while True:
-            left = end - time.monotonic()
-            try:
-                return self._frames.get(timeout=min(max(0.0, left), WAIT_SECONDS))
-            except queue.Empty:
-                if left <= WAIT_SECONDS:
-                    raise
-
-    def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
+    def call(self, request: dict, seconds: float, clock: float, memory: int) -> Reply:
         """Send a request (see inside/execute.py) and wait for its end.
 
         Args:
-            seconds: the time limit, as in Reply.counted.
+            seconds: the limit of CPU time.
+            clock: the limit of wall time, in seconds.
             memory: the limit in MiB.
-            wall: the limit of wall time in seconds; `seconds` by default, and without forks, where
-                nothing else is measured.
 
         Raises:
             ProcessError: the process could not be started.
         """
-        request = {**request, "interactive": False}
-        wall = seconds if wall is None or not self.fork else wall
         started = time.monotonic()
-        reply = self._try(request, seconds, memory, wall)
-        # the process was lost, perhaps because of an earlier request, so retry in a fresh one
-        if reply is None:
-            lost = time.monotonic() - started
-            left = max(1.0, seconds - lost), memory, max(1.0, wall - lost)
-            reply = self._try(request, *left) or Reply("died", code=-9 if self.fork else self._code)
-            reply = replace(reply, seconds=reply.seconds + lost)
-        return reply
+        limits = {**LIMITS, "seconds": seconds, "memory": memory}
+        message = wire.encode({**request, "interactive": False}, MESSAGE_LIMIT)
+        for _ in range(2):  # the process may be lost because of an earlier request
+            self.start()
+            passed = time.monotonic() - started
+            limits["clock"] = max(1.0, clock - passed)
+            try:
+                if reply := self._exchange(limits, message):
+                    return reply
+            except KeyboardInterrupt:
+                self.close()
+                raise
+            except Exception:  # a broken pipe, or anything that a forged reply makes us raise
+                pass
+            self.close()
+        return Reply("died", code=-9 if self.fork else self._code)
 
-    def _try(self, request, seconds, memory, wall):
-        """The Reply, or None if the process was lost or disturbed."""
-        self.start()
-        started = time.monotonic()
-        number = secrets.token_hex(8)  # so that no forged or late reply is mistaken for this one
-        try:
-            with _killing(self._process, wall + GRACE_SECONDS):  # it may be stopped, not reading
-                order = {**LIMITS, "seconds": seconds, "wall": wall, "memory": memory}
-                order["request"] = number
-                wire.write_frame(
-                    self._process.stdin,
-                    json.dumps(order).encode(),
-                    wire.encode(request, MESSAGE_LIMIT),
+    def _exchange(self, limits, message):
+        """Send limits and a message; returns the Reply."""
+        process, started = self._process, time.monotonic()
+        with _ending_after(process, limits["clock"] + GRACE_SECONDS) as late:
+            try:
+                wire.write_frame(process.stdin, json.dumps(limits).encode())
+                wire.write_frame(process.stdin, message)
+                ended = json.loads(wire.read_frame(process.stdout, LIMITS_BYTES))
+                answer, printed, stack = (
+                    wire.read_frame(process.stdout, most)
+                    for most in (MESSAGE_LIMIT + 1024, KEPT_BYTES, KEPT_BYTES)
                 )
-            first = self._next_frame(wall + GRACE_SECONDS)
-            message = self._next_frame(GRACE_SECONDS) if first is not None else None
-            ended = json.loads(first) if message is not None and len(first) < ORDER_LIMIT else {}
-            if ended.get("request") == number:
-                if not self.fork:
+            except (EOFError, OSError):
+                if late.is_set():
                     self.close()
-                times = (float(ended[name]) for name in ("seconds", "cpu", "waited"))
-                output = wire.clean(str(ended["output"])[: 2 * OUTPUT_LIMIT])
-                return Reply(
-                    str(ended["ended"]),
-                    message,
-                    int(ended["code"]),
-                    output,
-                    *(min(max(0.0, seconds), FOREVER) for seconds in times),
-                    stack=str(ended["stack"])[:STACK_LIMIT],
-                )
-        except queue.Empty:
+                    return Reply("timeout", seconds=time.monotonic() - started)
+                raise
+        if not self.fork:
             self.close()
-            return Reply("timeout", seconds=time.monotonic() - started)
-        except KeyboardInterrupt:
-            self.close()
-            raise
-        except Exception:  # a broken pipe, or anything that a forged reply makes the reader raise
-            pass
-        self.close()
-        return None
+        return Reply(
+            str(ended["ended"]),
+            answer,
+            int(ended["code"]),
+            printed.decode("utf-8", "replace"),
+            *(min(max(0.0, float(ended[name])), FOREVER) for name in ("seconds", "cpu")),
+            stack.decode("utf-8", "replace"),
+        )
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -267,24 +219,26 @@ class StudentProcess:
             process.kill()
             process.wait()
         self._code = process.returncode
-        while self._reader.is_alive() and not self._frames.empty():  # the queue may be full
-            self._frames.get_nowait()
-            self._reader.join(timeout=0.1)
-        self._reader.join(timeout=1)
-        if not self._reader.is_alive():
-            process.stdout.close()  # not while the thread reads from it: that would block
+        process.stdout.close()
         self._errors.close()
         with contextlib.suppress(Exception):
             self._home.cleanup()
 
 
 @contextlib.contextmanager
-def _killing(process, seconds):
-    """Kill the process if the block takes longer than `seconds`."""
-    timer = threading.Timer(seconds, process.kill)
+def _ending_after(process, seconds):
+    """Kill the process if the block takes longer, and set the event that the block gets."""
+    late = threading.Event()
+
+    def end():
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
     timer.start()
     try:
-        yield
+        yield late
     finally:
         timer.cancel()
 
@@ -307,7 +261,7 @@ class SameProcess:
 
     start = begin
 
-    def call(self, request: dict, seconds: float, memory: int, wall: float | None = None) -> Reply:
+    def call(self, request: dict, seconds: float, clock: float, memory: int) -> Reply:
         """As StudentProcess.call, without limits."""
         before, cwd = (list(sys.path), set(sys.modules)), os.getcwd()
         try:

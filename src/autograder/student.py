@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .allowance import Allowance
+from .allowance import CLOCK, Allowance
 from .answer import Answer
-from .explain import RemoteError, explain, explain_settings
+from .explain import RemoteError, explain
 from .inside import wire
 from .manifest import Check
 from .probe import Probe
@@ -29,6 +29,7 @@ BROKEN = {  # messages for limits that are the same for all checks
 
 
 DISTURBED = "The code interfered with the channel that answers are sent on."
+WORKED = 0.1  # of its CPU seconds: code that waits uses fewer
 IMPORT_SECONDS = 20  # far more than any reasonable import takes, and what most checks may take
 FRAME = re.compile(r'File "([^"\n]+)", line (\d+) in (.+)')  # of faulthandler, innermost first
 
@@ -85,33 +86,22 @@ class Student:
         self.hints: list[str] = []
         self.facts: dict[str, float] = {}
         self.output = ""
-        self.causes: list[tuple[str, str]] = []  # see explain_settings
         self.whole = whole or Allowance()
         self.endless = set() if endless is None else endless
-        self.failed_at_once = False  # by what other checks found, whatever else the machine did
+        self.failed_at_once = False  # by what other checks found
         self.seconds = check.seconds if seconds is None else seconds
         self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
     def cpu_seconds(self) -> float:
         """The CPU seconds of its calls."""
-        return self.time.cpu if self.time else 0.0
-
-    @property
-    def counted(self) -> float:
-        """The seconds of its calls, as they count toward a limit."""
-        return self.time.counted if self.time else 0.0
-
-    @property
-    def cut_short(self) -> bool:
-        """Whether its time was less than the check's limit, and is used up."""
-        return self.seconds < self.check.seconds and bool(self.time and self.time.over)
+        return self.time.used if self.time else 0.0
 
     @property
     def busy(self) -> bool:
-        """Whether the machine was so busy that a timeout proves little."""
-        time = self.whole if self.whole.over else self.time
-        return bool(time and time.busy and not self.failed_at_once)
+        """Whether a timeout proves little: by the clock, of code that worked."""
+        worked = self.cpu_seconds > WORKED * self.seconds
+        return worked and self.time.left > 0 and not self.failed_at_once
 
     def hint(self, sentence: str) -> None:
         """Add a remark that costs no points."""
@@ -170,11 +160,11 @@ class Student:
     def _call(self, probe, inputs):
         """Run a probe; returns its value. inputs: a request's `inputs` or `calls`."""
         self.calls += 1
-        if self.whole.over or self.seconds <= 0:
+        if not self.whole.rest:
             raise self._too_late()
         self.process.start()  # before the clock starts: importing torch is not the student's time
         self.time = self.time or Allowance(self.seconds, within=self.whole)
-        if self.time.over:
+        if not self.time.rest:
             raise self._timeout(probe, inputs, Reply("timeout"))
         digest = hashlib.sha256(f"{self.seed} {self.name} {self.calls}".encode()).digest()
         request = {
@@ -206,11 +196,10 @@ class Student:
         return self._read(reply.message)
 
     def _too_late(self):
-        busy = " The machine was busy with something else." if self.whole.busy else ""
         return Failed(
             Verdict.TIMEOUT,
-            f"The time for all checks together was used up.{busy} "
-            "Look at the slowest checks, and run this one alone.",
+            "The time for all checks together was used up. Look at the slowest checks, and run "
+            "this one alone.",
         )
 
     def _endless(self, file):
@@ -226,28 +215,22 @@ class Student:
     def _timeout(self, probe, inputs, reply):
         frames = self._frames(reply.stack)
         importing = [file for file, _, function in frames if function == "<module>"]
-        # a shorter call proves nothing
-        if importing and reply.counted >= 0.9 * min(IMPORT_SECONDS, self.check.seconds):
+        enough = 0.9 * min(IMPORT_SECONDS, self.check.seconds)  # a shorter call proves nothing
+        if importing and (reply.cpu >= enough or reply.seconds >= CLOCK * enough):
             self.endless.add(importing[0])
             return self._endless(importing[0])
-        if self.whole.over or self.cut_short:
+        if not self.whole.rest or self.seconds < self.check.seconds:
             return self._too_late()
-        limit = f"{self.check.seconds:g} seconds"
-        advice = "Is there an infinite loop, or much more work than needed?"
         calls = "for all its calls together" if self.calls > 1 else "in total"
-        says = f"No answer within {limit}, the limit of {self.check.id} {calls}."
-        if self.time.lost_patience:
+        says = f"No answer within {self.seconds:g} seconds, the limit of {self.check.id} {calls}."
+        advice = "Is there an infinite loop, or much more work than needed?"
+        if self.time.left > 0:
+            clock, used = CLOCK * self.seconds, self.time.used
             says = (
-                f"No answer within {self.time.elapsed:.0f} seconds, the longest that "
-                f"{self.check.id} may take on a busy machine."
+                f"No answer within {clock:g} seconds by the clock, the longest that "
+                f"{self.check.id} may take {calls}. The code worked for {used:.1f} of them."
             )
-            advice = f"It got less than its {limit}. Run it again when the machine is less busy."
-        elif self.time.waited >= 1:
-            advice += (
-                f" The machine was busy: {self.time.waited:.0f} seconds of waiting are not counted."
-            )
-        elif not self.time.waited:  # the system doesn't report it
-            advice += " Or is the machine busy with something else?"
+            advice = "Does it wait for something? Or is the machine busy with something else?"
         says += f"\nWhat was running: {_what(probe, inputs)}"
         if frames:
             file, line, function = frames[0]
@@ -269,7 +252,6 @@ class Student:
     def _read(self, message):
         try:
             value = wire.decode(message)
-            self.causes = explain_settings(value.get("settings", []))
         except Exception:  # anything that a forged message makes the reader raise
             raise Failed(Verdict.CRASHED, DISTURBED) from None
         result = self._result(value)

@@ -188,17 +188,30 @@ def private():
 @contextlib.contextmanager
 def writing_all(texts: dict[Path, str]):
     """Write UTF-8 text files, all or none: they get their names when the block ends without an
-    error. Files that already have the right content are left alone.
+    error, and their old content back if one of them cannot get its name. Files that already have
+    the right content are left alone.
 
     Raises:
         UserError: as `writing`.
     """
+    new = {path: text.encode("utf-8") for path, text in texts.items()}
+    old = {path: _content(path) for path in new}
+
+    def restore(error, *_):
+        for path in new if error else ():
+            if _content(path) != old[path]:
+                path.unlink() if old[path] is None else path.write_bytes(old[path])
+
     with contextlib.ExitStack() as stack:
-        for path, text in texts.items():
-            content = text.encode("utf-8")
-            if not (path.is_file() and path.read_bytes() == content):
-                stack.enter_context(writing(path)).write_bytes(content)
+        stack.push(restore)
+        for path in new:
+            if new[path] != old[path]:
+                stack.enter_context(writing(path)).write_bytes(new[path])
         yield
+
+
+def _content(path):
+    return path.read_bytes() if path.is_file() else None
 
 
 def write_text(path: Path, text: str) -> None:

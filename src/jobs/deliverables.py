@@ -34,6 +34,9 @@ DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
 
 # what browsers and systems add to the name of a copy, before its ending
 COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.|$)")
+# what says that a part is not written: in code; in JSON and in TOML
+STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
+BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
 _PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
 
 
@@ -89,6 +92,21 @@ def why_unusable(folder: Path, name: str, source: Path | None = None) -> str:
     if name.endswith(".json") or re.match(rb"(.*\n)?.*coding[:=](?!\s*utf-?8)", content):
         return ""
     return why_not_utf8(name, content)
+
+
+def unwritten(name: str, content: bytes) -> list[tuple[int, str, str]]:
+    """The stubs in a file of code, or the first blank in an answer file: of each its line, its
+    question, and what it is.
+    """
+    text = content.decode("utf-8", "replace").replace("\r\n", "\n")
+    found = [*(BLANK if name in ANSWERS else STUB).finditer(text)]
+    if name in ANSWERS:
+        parts = [(blank, ANSWERS[name], "your answers") for blank in found[:1]]
+    else:
+        parts = [(stub, stub[1], stub[2]) for stub in found]
+    return [
+        (1 + text.count("\n", 0, match.end()), question, what) for match, question, what in parts
+    ]
 
 
 def has_code(folder: Path) -> bool:

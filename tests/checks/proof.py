@@ -15,7 +15,7 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests", ROOT / "tests" / "checks"):
         sys.path.insert(0, str(entry))
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest  # noqa: E402
-from autograder.isolation import choose  # noqa: E402
+from autograder.trial import choose  # noqa: E402
 from checks.support.asked import by_reference  # noqa: E402
 from checks.support.context import Context  # noqa: E402
 from checks.support.session import modules_for  # noqa: E402

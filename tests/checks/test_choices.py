@@ -10,7 +10,7 @@ import pytest
 from proof import CHECKS, HIDDEN
 
 from autograder import Answer, Failed, Verdict
-from autograder.judge import Verdicts
+from autograder.judge import verdicts_in
 from checks.problem6 import q6b as choices
 from conftest import ROOT, SOLUTION
 
@@ -28,13 +28,13 @@ class Student:
 @pytest.fixture(scope="module")
 def basic():
     """The check of the file."""
-    return Verdicts([CHECKS, HIDDEN], ["6b-1-basic"]).functions["6b-1-basic"]
+    return verdicts_in([CHECKS, HIDDEN], ["6b-1-basic"])[0]["6b-1-basic"]
 
 
 @pytest.fixture(scope="module")
 def hidden():
     """The check of the choices."""
-    return Verdicts([CHECKS, HIDDEN], ["6b-2-hidden"]).functions["6b-2-hidden"]
+    return verdicts_in([CHECKS, HIDDEN], ["6b-2-hidden"])[0]["6b-2-hidden"]
 
 
 RIGHT = tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from proof import CHECKS, HIDDEN, MANIFEST, grade_folder
 
 from autograder import Answer, Failed, NotImplementedYet, Student, WrongAnswer, probe, require_close
 from autograder.inside import wire
-from autograder.judge import Verdicts
+from autograder.judge import verdicts_in
 from checks.support.asked import Asked, Close, Same, asked_in, by_reference
 from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, unpack
 from checks.support.staging import stage
@@ -74,12 +74,12 @@ def test_every_check_has_one_verdict():
     """A function of its own, or an Asked for each call of its rounds."""
     coded = [check for check in MANIFEST.checks.values() if check.coded]
     draws = {id: len(functions) for id, functions in all_draws().items()}
-    verdicts = Verdicts([CHECKS, HIDDEN], [check.id for check in coded], by_reference)
-    assert not verdicts.errors and verdicts.functions.keys() == {check.id for check in coded}
+    verdicts, errors = verdicts_in([CHECKS, HIDDEN], [check.id for check in coded], by_reference)
+    assert not errors and verdicts.keys() == {check.id for check in coded}
     # the judge imports the files that draw, which must not make them draw twice
     assert draws == {id: len(functions) for id, functions in all_draws().items()}
     for check in coded:
-        if verdicts.functions[check.id] is by_reference:
+        if verdicts[check.id] is by_reference:
             for draw in all_draws()[check.id]:
                 found = [a for a in asked_in(check.question) if a.name == draw.asked.name]
                 assert found == [draw.asked], check.id

@@ -136,6 +136,26 @@ def test_the_first_change_outside_the_markers_is_named(mine, tmp_path, edit, pla
         assert f"helper.py differs from the starter outside the markers, {expected}" in notices[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("torch.set_default_dtype(torch.float64)", True),
+        ("    torch.set_default_device('cuda')", True),
+        ("set_default_tensor_type(torch.DoubleTensor)", True),
+        ("torch.set_grad_enabled(False)", True),
+        ("with torch.set_grad_enabled(False):", False),
+        ("# torch.set_default_dtype(torch.float64)", False),
+    ],
+)
+def test_a_line_that_changes_torch_for_all_is_named(mine, tmp_path, line, named):
+    text = (mine / "helper.py").read_text(encoding="utf-8")
+    (mine / "helper.py").write_text(f"{text}\n{line}\n", encoding="utf-8")
+    last = text.count("\n") + 2
+    notices = [each for each in staged(mine, tmp_path)[1] if f"helper.py, line {last}: " in each]
+    assert len(notices) == named
+    assert all("changes torch for all code that runs later" in notice for notice in notices)
+
+
 BAD = "Save the file as UTF-8."
 ENCODED = {  # how a file is saved -> its content, and what is said about it
     "utf-16": ("x = 'é'\n".encode("utf-16"), f"NAME is not UTF-8 but UTF-16. {BAD}"),

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from toy_course import MANIFEST, RIGHT, TOY, WRONG, answers, grade_toy, outcome_of
+from toy_course import DOUBLE, MANIFEST, RIGHT, TOY, WRONG, answers, grade_toy, outcome_of
 
 from autograder import (
     ManifestError,
@@ -23,8 +23,8 @@ from autograder import (
     read_manifest,
 )
 from autograder.inside import wire
-from autograder.isolation import choose
 from autograder.report import to_json
+from autograder.trial import choose
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +36,6 @@ def process(tmp_path_factory):
         yield process
 
 
-FLOAT64 = "import torch\ntorch.set_default_dtype(torch.float64)"
-ONES = "return torch.ones(5)"
 FIVE_LONGS = "answer(x) should be an int64 tensor of shape (5,); "
 
 # What a submission does, the verdict (None: any but a grader error), and a part of the message.
@@ -161,39 +159,6 @@ BEHAVIORS = {
         Verdict.PASSED,
         "",
     ),
-    "default dtype": (
-        answers("return torch.ones(5)", before=FLOAT64),
-        Verdict.WRONG_ANSWER,
-        "it is a float64 tensor of shape (5,).\n"
-        "Likely cause: toy.py, line 2: torch.set_default_dtype(torch.float64) changes",
-    ),
-    "default dtype under another name": (
-        answers(ONES, before="import torch\nf = torch.set_default_dtype\nf(torch.float64)"),
-        Verdict.WRONG_ANSWER,
-        "\nLikely cause: torch.set_default_dtype changes",
-    ),
-    "default dtype, and another fault": (
-        answers("return torch.from_numpy(x)[1:]", before=FLOAT64),
-        Verdict.WRONG_ANSWER,
-        "",
-    ),
-    "default tensor type": (
-        answers(ONES, before="import torch\ntorch.set_default_tensor_type(torch.DoubleTensor)"),
-        Verdict.WRONG_ANSWER,
-        "\nLikely cause: toy.py, line 2: torch.set_default_tensor_type(torch.DoubleTensor) changes",
-    ),
-    "default device": (
-        answers(ONES, before="import torch\ntorch.set_default_device('cuda')"),
-        Verdict.EXCEPTION,
-        "\nLikely cause: toy.py, line 2: torch.set_default_device('cuda') puts every new tensor on "
-        "that device, and grading has no GPU.",
-    ),
-    "no gradients": (
-        "import torch\ndef answer(x):\n    with torch.set_grad_enabled(False): pass\n"
-        "    torch.set_grad_enabled(False)\n    torch.ones(1, requires_grad=True).exp().backward()\n",
-        Verdict.EXCEPTION,
-        "\nLikely cause: toy.py, line 4: torch.set_grad_enabled(False) turns",
-    ),
     "no GPU": (
         "import torch\nW = torch.ones(5).cuda()\n" + RIGHT,
         Verdict.EXCEPTION,
@@ -212,14 +177,14 @@ BEHAVIORS = {
         None,
         "",
     ),
-    "looks for the judge's channel": (  # only that of its own answer is open
+    "looks for the judge's channel": (  # only what its own answer and stack go to is open
         answers(
             "raise ValueError(f'{len(found)} open')",
             before="import os\nfound = []\nfor fd in range(3, 4096):\n    try: os.fstat(fd)\n"
             "    except OSError: continue\n    found.append(fd)",
         ),
         Verdict.EXCEPTION,
-        "ValueError: 1 open",
+        "ValueError: 2 open",
     ),
     "leaves a process": (
         "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + RIGHT,
@@ -318,15 +283,49 @@ def test_an_import_of_ones_own_file_is_put_right(tmp_path, process, file, statem
 def test_an_interrupted_call_leaves_no_reply_behind(process, tmp_path, monkeypatch):
     """Ctrl-C while the student's process works: nobody gets this answer later."""
 
-    def interrupt(seconds):
+    def interrupt(*arguments):
         raise KeyboardInterrupt
 
     process.start()
     with monkeypatch.context() as patch:
-        patch.setattr(process, "_next_frame", interrupt)
+        patch.setattr("autograder.process.wire.read_frame", interrupt)
         with pytest.raises(KeyboardInterrupt):
             outcome_of(process, tmp_path, answers("return 5"))
     assert outcome_of(process, tmp_path, RIGHT).verdict is Verdict.PASSED
+
+
+def test_what_removes_its_own_folder_harms_nobody(tmp_path):
+    """At the level where it can remove everything of its user."""
+    removes = answers(
+        "where = os.getcwd()",
+        "os.chdir('/')",
+        "shutil.rmtree(where)",
+        "time.sleep(0.5)",
+        DOUBLE,
+        before="import os, shutil, time",
+    )
+    with StudentProcess(choose("limits"), ("torch",)) as process:
+        for source in (removes, RIGHT):
+            assert outcome_of(process, tmp_path, source).verdict is Verdict.PASSED
+
+
+def test_what_breaks_a_limit_at_once_is_ended(process, tmp_path):
+    """Even before the fork has done anything."""
+    request = {"source": "def work():\n    while True: pass", "name": "work", "inputs": {}}
+    request |= {"path": [], "root": str(tmp_path), "seed": 1}
+    for _ in range(20):
+        reply = process.call(request, 0, 10, 1000)
+        assert reply.ended == "timeout" and reply.seconds < 5, reply
+    assert outcome_of(process, tmp_path, RIGHT).verdict is Verdict.PASSED
+
+
+def test_ctrl_c_ends_a_grading_although_a_check_file_is_broken(process, tmp_path):
+    check = "from autograder import check\n@check('9b-3-basic')\n"
+    check += "def interrupted(student): raise KeyboardInterrupt"
+    (tmp_path / "q9.py").write_text(check, encoding="utf-8")
+    (tmp_path / "q8.py").write_text("# 9b-3-basic\n1 / 0", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        grade_toy(process, tmp_path, RIGHT, "9b-3", checks=[tmp_path])
 
 
 def test_the_students_process_ends_with_the_judge(tmp_path):
@@ -339,7 +338,7 @@ sys.path[:0] = {[str(TOY.parents[2] / "src"), str(TOY.parent)]!r}
 from pathlib import Path
 from toy_course import outcome_of
 from autograder import StudentProcess
-from autograder.isolation import choose
+from autograder.trial import choose
 tempfile.tempdir = {str(home)!r}
 source = '''import os, time
 with open({str(home / "pid")!r}, "w") as file:
@@ -508,7 +507,7 @@ def test_nothing_of_an_earlier_request_is_in_memory(process, tmp_path):
     request = {"path": [], "root": str(tmp_path), "seed": 1, "name": "find"}
 
     def found(source, **inputs):
-        reply = process.call({**request, "source": source, "inputs": inputs}, 60, 1000)
+        reply = process.call({**request, "source": source, "inputs": inputs}, 60, 300, 1000)
         assert reply.ended == "answered", reply
         return wire.decode(reply.message)["value"]
 

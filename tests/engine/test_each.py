@@ -15,8 +15,8 @@ from autograder import (
     Verdict,
     probe,
 )
-from autograder.isolation import choose
-from autograder.judge import Verdicts
+from autograder.judge import verdicts_in
+from autograder.trial import choose
 
 COUNTS = answers(
     "global calls",
@@ -123,12 +123,12 @@ def test_checks_without_a_function_have_the_default_verdict(tmp_path):
     lines = 'from autograder import check\n@check("1a-0-basic")\ndef own(student): pass\n'
     (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
     ids = ["1a-0-basic", "1a-1-basic"]
-    functions = Verdicts([tmp_path], ids, print).functions
+    functions, _ = verdicts_in([tmp_path], ids, print)
     assert functions["1a-0-basic"].__name__ == "own" and functions["1a-1-basic"] is print
     # not where a verdict may be in a file that cannot be read
     (tmp_path / "q1b.py").write_text('# "1a-1-basic"\n1 / 0', encoding="utf-8")
-    verdicts = Verdicts([tmp_path], ids, print)
-    assert verdicts.functions.keys() == {"1a-0-basic"} and "ZeroDivisionError" in verdicts.errors[0]
+    functions, errors = verdicts_in([tmp_path], ids, print)
+    assert functions.keys() == {"1a-0-basic"} and "ZeroDivisionError" in errors[0]
 
 
 def test_a_function_may_judge_several_checks(tmp_path):
@@ -136,5 +136,5 @@ def test_a_function_may_judge_several_checks(tmp_path):
         'from autograder import check\n@check("1a-0-basic", "1a-1-hidden")\ndef f(student): pass\n'
     )
     (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
-    verdicts = Verdicts([tmp_path], ["1a-1-hidden"])
-    assert verdicts.functions.keys() == {"1a-0-basic", "1a-1-hidden"} and not verdicts.errors
+    functions, errors = verdicts_in([tmp_path], ["1a-1-hidden"])
+    assert functions.keys() == {"1a-0-basic", "1a-1-hidden"} and not errors

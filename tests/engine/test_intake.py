@@ -101,7 +101,8 @@ class Desk:
         if raw is not None:
             source = self.folder / "work.zip"
             source.write_bytes(raw)
-        notices = take(source, self.into, wanted, Limits(**limits), folders)
+        limit_of = wanted if callable(wanted) else wanted.get
+        notices = take(source, self.into, limit_of, Limits(**limits), folders)
         assert os.listdir(self.into.parent) == ["taken"]
         paths = [path for path in self.into.rglob("*") if path.is_file()]
         return {p.relative_to(self.into).as_posix(): p.read_bytes() for p in paths}, notices
@@ -178,26 +179,19 @@ def test_the_folder_with_the_files_is_found(desk, home):
 
 # Names
 
-BAD_NAMES = {
-    "':'": ["Notes 10:30.txt", "model.py:stream"],
-    r"'\\x": ["\x1b[2J", "a\x7f", "a\x85b"],
-    r"'\\r'": ["Icon\r"],
-    r"'\\n'": ["a\nb"],
-    r"'\\u2": ["\u202eyp.ledom", "a\u2067b", "a\u200fb", "a\u2028b"],
-    "device": ["con", "NUL.py", "Com1.tar.gz", "lpt\u00b2 .txt", "CONIN$"],
-    "too long": ["x" * 256, "\u00e4" * 128],
-}
+BAD_NAMES = [
+    *("Notes 10:30.txt", "model.py:stream", "\x1b[2J", "a\x7f", "a\x85b", "Icon\r", "a\nb"),
+    *("\u202eyp.ledom", "a\u2067b", "a\u200fb", "a\u2028b", "*", "a?", "x" * 101),
+]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name"), [(pattern, name) for pattern, names in BAD_NAMES.items() for name in names]
-)
-def test_bad_names_matter_only_in_what_is_wanted(desk, pattern, name):
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_bad_names_matter_only_in_what_is_wanted(desk, name):
     raw = forge(entry("model.py"), entry(name), entry("a/" + name), entry(name + "/b"))
     (notice,) = desk.takes(["model.py"], raw)
     assert notice.isprintable() and len(notice) < 900
     desk.into = desk.folder / "again" / "taken"
-    desk.refuses(f"{pattern}.*Rename the file", raw, wanted=anything)
+    desk.refuses("name .*Rename the file", raw, wanted=anything)
 
 
 ANY_FOLDER = ["Icon\r", "10:30", "aux", "\u202eyp", "x" * 300, "a\\b", ".", "-rf"]
@@ -235,8 +229,6 @@ def test_what_is_not_wanted_is_named(desk):
 TWINS = [
     ("model.py", "MODEL.py"),
     ("model.py", "model.p\uff59"),
-    ("model.py", "model.py."),
-    ("model.py", "model.py "),
     ("\u00fcbung", unicodedata.normalize("NFD", "\u00fcbung")),
     ("stra\u00dfe", "STRASSE"),
     ("\ufb01", "FI"),
@@ -250,32 +242,32 @@ def test_two_names_for_one_file(desk, one, other):
     desk.takes(["helper.py"], forge("helper.py", one + "2", other + "2"))  # neither is wanted
 
 
-# Zips that are refused
+# Paths that lead out: only the last part of a name is ever used
 
 LEADING_OUT = r"""
-../model.py a/../../model.py .. a/.. a/../b.py /etc/passwd //host/model.py C:/model.py c:model.py
-..\model.py a\..\model.py a\../model.py \\host\model.py C:\x \x part/b.py/../b.py
-__MACOSX/../../model.py
-""".split()
+../model.py a/../../model.py a/../b/model.py /etc/model.py //host/model.py C:/model.py
+..\model.py a\..\model.py a\../model.py \\host\model.py C:\model.py \model.py
+"""
+
+
+@pytest.mark.parametrize("name", LEADING_OUT.split())
+def test_no_path_leads_out(desk, name):
+    desk.takes(["model.py"], forge(name, "__MACOSX/../../model.py"))
+    assert not [path for path in desk.folder.rglob("model.py") if path.parent.name != "taken"]
+
+
+# Zips that are refused
+
 LINE = b"x = 1\n"
 LARGE = b"x" * 1000
 HALF = entry("", random.Random(1).randbytes(5000))[3][:2000]
-FIRST, STORED = entry("model.py"), entry("model.py", LARGE, 0)
-INNER = forge(entry("helper.py", b"y", 0))
-AT_38, AT_138 = (entry("helper.py", b"y", 0, at=at) for at in (38, 138))  # where INNER's lies
 REFUSED = {  # a zip -> the sentence's pattern, its bytes, options of Desk.take
     "nothing": ("none of the required files", pack({})),
     "other files": (r"It has notes.txt, code/\.", forge("notes.txt", "code/a.py")),
     "folders": ("none of the", forge("", "./", "model.py/")),
     "no byte": ("not a zip file", b""),
     "a text": ("not a zip file", LINE * 100),
-    "a name of other bytes": ("damaged", forge(FIRST, entry(b"\xff\xfe.py"))),
-    "a name with NUL": ("damaged", forge(FIRST, "notes\x00")),
-    "a file's name with NUL": ("damaged", forge(FIRST, "model.py\x00.txt")),
-    "a file twice": ("damaged", forge(STORED, entry("helper.py", LARGE, 0, at=0))),
-    "a file in the data": ("damaged", forge(entry("model.py", INNER, 0), AT_38)),
-    "in the extra": ("damaged", forge(entry("model.py", extra=bytes(100) + INNER), AT_138)),
-    "a file in it that is not wanted": ("damaged", forge(STORED, entry("a", b"y", 0, at=500))),
+    "a name of other bytes": ("Make a new zip", forge(entry("model.py"), entry(b"\xff\xfe.py"))),
     "large table": ("table of contents", forge(*[f"{i:0>200}" for i in range(9000)])),
     "names twice": ("are the same name", forge("model.py", "model.py")),
     "slashes twice": ("are the same name", forge("model.py", ".//model.py")),
@@ -285,28 +277,23 @@ REFUSED = {  # a zip -> the sentence's pattern, its bytes, options of Desk.take
     "submissions": ("folders", forge("a/submission/model.py", "b/submission/model.py")),
     "odd folders": ("several folders", forge("submission copy/model.py", "\u202ea/model.py")),
     "large": (f"model.py is larger than .* {MIB} bytes", pack({"model.py": bytes(MIB + 1)})),
-    "bomb": ("more than 16 MiB in total", pack({"rope.params": bytes(17 * MIB)})),
     "in total": ("in total", pack({"model.py": LARGE, "helper.py": LARGE}), {"total": 1999}),
     "files": ("than 1 of the required", forge("model.py", "helper.py"), {"files": 1}),
-    "entries": ("more than 4 files and folders", forge("model.py", *"abcd"), {"entries": 4}),
-}
-REFUSED |= {
-    f"leads out: {name!r}": ("leads out", forge("model.py", name))
-    for name in [*LEADING_OUT, "a\nb/../.."]
 }
 LIES = {  # a refusal's pattern -> what the headers of model.py say of it
-    "model.py in work.zip is damaged": [
+    "model.py in work.zip cannot be read.*Make a new zip": [
         *({"crc": 1, "method": method} for method in (0, 8)),
-        *({"size": size, "method": method} for size in (0, 5, 7, 2**32 - 2) for method in (0, 8)),
-        *({"size": size, "crc": zlib.crc32(LINE[:size])} for size in (0, 5)),
+        *({"size": size, "method": method} for size in (0, 5) for method in (0, 8)),
         *({"data": LARGE, "packed": packed} for packed in (b"\xff" * 20, b"", HALF)),
         {"flags": 0x820},
+        *({"at": at} for at in (10_000, 2**32 - 2)),
+        *({"data": bytes(3 * MIB), "size": 10},),
     ],
-    "damaged": [{"at": 10_000}, {"at": 2**32 - 2}, {"packed_size": 9}],
-    f"model.py is larger than .* {MIB} bytes": [{"data": bytes(3 * MIB), "size": 10}],
-    "without a password": [{"flags": flag | 0x800} for flag in (1, 0x40, 0x2000)],
-    "unsupported compression": [{"method": method} for method in (9, 12, 14, 93, 95, 99, 1)],
-    "model.py in work.zip is a link or a device": [{"mode": mode} for mode in MODES.values()],
+    "without a password": [{"flags": flag | 0x800} for flag in (1, 0x40)],
+    "compression": [{"method": method} for method in (9, 12, 14, 93, 95, 99, 1)],
+    "model.py in work.zip is .*Put the file itself there": [
+        {"mode": mode} for mode in MODES.values()
+    ],
 }
 REFUSED |= {
     f"{pattern}, {number}": (pattern, forge(entry("model.py", **lies)))
@@ -332,7 +319,7 @@ def test_every_cut_is_refused(desk, seed):
 def test_thousands_of_files_that_are_not_wanted(desk):
     """Nobody means to hand in .git, and nobody should be refused for it."""
     objects = [f"work/.git/objects/{i:x}" for i in range(1000)]
-    desk.takes(["model.py"], forge("work/model.py", *objects), entries=1)
+    desk.takes(["model.py"], forge("work/model.py", *objects))
     packages = [f"work/.venv/lib/site-packages/some_package/{i}.py" for i in range(9999)]
     notices = desk.takes(["model.py"], forge("work/model.py", *packages), wanted=anything)
     assert notices == ["Left out because it is not needed: .venv/."]
@@ -382,7 +369,7 @@ FOLDERS = {  # what is done in a folder with helper.py -> the sentence's pattern
     f'{shlex.quote(sys.executable)} -c "{BIND}"': "model.py is not a regular file",
     "mkdir model.py": "model.py is a folder",
     "mkdir part; ln -s ../helper.py part/b.py": "b.py is a link",
-    "ln -s . part": "part in handed in is not a folder",
+    "ln -s . part": "part in handed in is a link",
     f"truncate -s {MIB + 1} model.py": f"model.py is larger than the limit of {MIB} bytes",
     f"truncate -s {2 * MIB} rope.params": "in total",
     "touch a.py model.py": "more than 2 of the required files",
@@ -399,7 +386,7 @@ def test_folders_that_are_refused(desk, command):
 
 
 @posix
-@pytest.mark.parametrize("name", ["a\nb", "\u202eyp", b"\xff", "aux", "a\\b", "c:d", "HELPER.py"])
+@pytest.mark.parametrize("name", ["a\nb", "\u202eyp", b"\xff", "a\\b", "c:d", "HELPER.py"])
 def test_bad_names_of_wanted_files_in_a_folder(desk, name):
     desk.put("helper.py")
     (desk.files / os.fsdecode(name)).touch()
@@ -409,10 +396,10 @@ def test_bad_names_of_wanted_files_in_a_folder(desk, name):
 def test_sources_that_are_none(desk):
     desk.refuses("none of the required files")
     desk.files.rmdir()
-    desk.refuses("does not exist")
+    desk.refuses("does not exist, or is neither")
     if os.name != "nt":
         os.mkfifo(desk.files)
-        desk.refuses("neither a folder nor a zip")
+        desk.refuses("does not exist, or is neither")
 
 
 @posix
@@ -420,9 +407,8 @@ def test_sources_that_are_none(desk):
     ("command", "pattern"),
     [
         ("mv model.py old; ln -s ../secret model.py", "cannot be read"),
-        ("mv model.py old; mkfifo model.py", "replaced"),
-        ("mv ../secret model.py", "replaced"),
-        ("rm model.py", "not exist"),
+        ("mv model.py old; mkfifo model.py", "not a regular file"),
+        ("rm model.py", "cannot be read"),
     ],
 )
 def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, command, pattern):
@@ -430,7 +416,7 @@ def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, command, pat
     (desk.folder / "secret").write_text("secret", encoding="utf-8")
 
     def exchange(what, *args, **kwargs):
-        if what == path:
+        if what == str(path):
             subprocess.run(command, shell=True, cwd=desk.files, check=True)
         return really(what, *args, **kwargs)
 
@@ -446,20 +432,7 @@ def test_what_is_at_a_limit_is_taken(desk):
     for name, data in contents.items():
         desk.put(name, data)
     for raw in (None, pack(contents)):
-        desk.takes(contents, raw, total=2 * MIB, files=2, entries=2)
-    desk.takes(["rope.params"], pack({"rope.params": bytes(17 * MIB)}), ratio=2000)
-
-
-@posix
-def test_modes_do_not_depend_on_the_source_or_the_user(desk):
-    desk.put().chmod(0o4755)
-    before = os.umask(0o077)
-    try:
-        desk.take()
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((desk.into / "model.py").stat().st_mode) == 0o644
-    assert stat.S_IMODE(desk.into.stat().st_mode) == 0o755
+        desk.takes(contents, raw, total=2 * MIB, files=2)
 
 
 @posix
@@ -469,7 +442,7 @@ def test_the_source_may_be_a_link(desk):
     for source in (desk.put().parent, zipped):
         link = desk.folder / f"link to {source.name}"
         link.symlink_to(source)
-        assert take(link, desk.folder / f"taken from {source.name}", WANTED) == []
+        assert take(link, desk.folder / f"taken from {source.name}", WANTED.get) == []
 
 
 def test_nothing_is_overwritten(desk):
@@ -488,8 +461,8 @@ def test_memory_stays_small(desk):
     zipped.write_bytes(pack({"rope.params": bytes(30 * MIB)}))
     tracemalloc.start()
     try:
-        take(desk.files, desk.into, WANTED)
-        take(zipped, desk.into.with_name("again"), WANTED, Limits(ratio=10_000))
+        take(desk.files, desk.into, WANTED.get)
+        take(zipped, desk.into.with_name("again"), WANTED.get)
         assert tracemalloc.get_traced_memory()[1] < 8 * MIB
     finally:
         tracemalloc.stop()

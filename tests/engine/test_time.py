@@ -41,6 +41,7 @@ def graded(tmp_path, process):
 
 
 ENDLESS = "while True: pass"
+WORK = "import time\nend = time.process_time() + 1.3\nwhile time.process_time() < end: pass"
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ def test_endless_functions_leave_right_answers_their_time(graded):
 def test_right_answers_may_use_all_the_time(graded):
     """Some need more than a fair share, and the others leave it to them."""
     ids, whole = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"], Allowance(7)
-    report = graded("problem5/encoder.py", ids, last="import time\ntime.sleep(1.3)", whole=whole)
+    report = graded("problem5/encoder.py", ids, last=WORK, whole=whole)
     assert report.passed, [outcome.message for outcome in report.outcomes.values()]
-    assert whole.counted > 3 * 1.3
+    assert whole.used > 3 * 1.3
 
 
-@pytest.mark.parametrize("limit", ["seconds", pytest.param("wall", marks=pytest.mark.full)])
+@pytest.mark.parametrize("limit", ["seconds", pytest.param("clock", marks=pytest.mark.full)])
 def test_all_checks_together_have_a_time(tmp_path, worker, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
     submission = make((), tmp_path / "submission")
@@ -102,10 +103,10 @@ def test_all_checks_together_have_a_time(tmp_path, worker, limit):
         assert "The time for all checks together" in outcome.message
     file, marker = submission / "attention.py", "START_CODE_HERE ###\n"
     text = file.read_text(encoding="utf-8")
-    slow = text.replace(marker, f"{marker}    import time; time.sleep(30)\n", 1)
+    slow = text.replace(marker, f"{marker}    while True: pass\n", 1)
     file.write_text(slow, encoding="utf-8")
     worker.processes[0].start()
-    limits = Setting(**{limit: 5 if limit == "seconds" else 12})  # wall time needs more room
+    limits = Setting(**{limit: 5 if limit == "seconds" else 12})
     report = grade_submission(submission, checks, limits, 1, worker=worker)
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}
@@ -117,7 +118,7 @@ def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(
 ):
     finished, ids = [], ["1c-0-basic", "1c-1-basic"]
     call = worker.processes[0].call
-    replies = iter([Reply("timeout", seconds=60, cpu=15, waited=45)])
+    replies = iter([Reply("timeout", seconds=100, cpu=15)])
 
     def first_is_lost(*arguments):
         return next(replies, None) or call(*arguments)

@@ -14,7 +14,7 @@ import pytest
 from proof import STAGED, collect, grade_folder, modules
 
 from autograder import StudentProcess
-from autograder.isolation import choose
+from autograder.trial import choose
 from conftest import SOLUTION, require_level
 from hostile import traces
 from hostile.harness import contain

@@ -97,6 +97,21 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     assert re.search(r"hidden +1h-7-hidden +-/", process.stdout)
 
 
+def test_pytest_runs_the_checks_in_a_students_copy(tmp_path):
+    copy = tmp_path / "Assignment 5"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "data", copy / "data")
+    shutil.copy(SOLUTION / "attention.py", copy / "src" / "submission")
+    words = ("-m", "pytest", "src/checks", "-k", "1h-2 or 5a", "-p", "no:cacheprovider")
+    process = subprocess.run(
+        [sys.executable, *words], cwd=copy, capture_output=True, encoding="utf-8"
+    )
+    assert "1 failed, 1 passed" in process.stdout, process.stdout + process.stderr
+    assert "not implemented: problem5/hand_attention.json" in process.stdout
+    assert "Again: python src/grader.py 5a-0-basic --seed" in process.stdout
+    assert "Traceback" not in process.stdout
+
+
 @pytest.mark.parametrize(
     ("names", "ids"),
     [

@@ -12,8 +12,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from autograder.isolation import choose, strength
+from autograder.isolation import strength
 from autograder.report import harmless
+from autograder.trial import choose
 from common.files import UserError
 from instructor import ROOT
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import partial
 
-from autograder.isolation import choose
+from autograder.trial import choose
 from common.processes import serve
 
 from . import result_of, work, work_off

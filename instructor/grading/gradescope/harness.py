@@ -11,9 +11,9 @@ import time
 import traceback
 from pathlib import Path
 
-from autograder.isolation import choose
 from autograder.manifest import Manifest, read_manifest
 from autograder.report import Table, as_dict, write_failures, write_summary
+from autograder.trial import choose
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.files import UserError, write_text
 from common.streams import use_utf8
@@ -56,7 +56,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         problems=tuple(settings["problems"]),
         weak=weak,
         staff=INSTRUCTOR / "checks",
-        wall=settings["seconds"],
+        clock=settings["seconds"],
         again=True,
     )
     checks = [within(check, memory) for check in manifest.checks.values() if check.coded]

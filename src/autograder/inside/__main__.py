@@ -1,5 +1,5 @@
 """Start the student's process: `python inside CONFIG`, where CONFIG is a JSON object with the
-arguments of main.main or trial.main.
+arguments of main.main.
 """
 
 import json
@@ -8,10 +8,11 @@ import sys
 
 if __name__ == "__main__":
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    from inside import main, trial
+    from inside import main, sandbox
 
     del sys.path[0]  # so that none of the judge's code can be imported
-    config = json.loads(sys.argv.pop(1))
-    (trial if "secret" in config else main).main(**config)
-    sys.stdout.flush()
+    try:
+        main.main(**json.loads(sys.argv.pop(1)))
+    except sandbox.SandboxError as error:
+        sys.exit(str(error))
     os._exit(0)  # immediately: torch takes half a second to shut down

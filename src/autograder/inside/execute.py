@@ -1,6 +1,5 @@
 """Run a probe and report its result."""
 
-import ast
 import contextlib
 import linecache
 import os
@@ -12,8 +11,7 @@ from . import wire
 
 
 def execute(request: dict, message_limit: int) -> bytes:
-    """Run a probe and return the message to the judge: {"value": ...} or {"error": ...}, and
-    {"settings": ...}; see _settings.
+    """Run a probe and return the message to the judge: {"value": ...} or {"error": ...}.
 
     Args:
         request: source and name of the probe, a function; inputs, its keyword arguments, or calls,
@@ -34,17 +32,14 @@ def execute(request: dict, message_limit: int) -> bytes:
             value = [_answer(probe, inputs, request) for inputs in request["calls"]]
         else:
             value = probe(**_unwrap(request["inputs"]))
-        return wire.encode({"value": value, "settings": _settings(request["root"])}, message_limit)
+        return wire.encode({"value": value}, message_limit)
     except wire.WireError as error:
-        return wire.encode(
-            {"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}},
-            message_limit,
-        )
+        reply = {"error": {"type": "TooLarge", "message": str(error), "frames": [], "name": ""}}
+        return wire.encode(reply, message_limit)
     except BaseException as error:  # including SystemExit: a submission may raise anything
         if isinstance(error, KeyboardInterrupt) and request["interactive"]:
             raise
-        reply = {"error": _describe(error, request["root"])}
-        return wire.encode({**reply, "settings": _settings(request["root"])}, message_limit)
+        return wire.encode({"error": _describe(error, request["root"])}, message_limit)
 
 
 def _answer(probe, inputs, request):
@@ -84,43 +79,6 @@ def _seed(seed):
     if "torch" in sys.modules:
         # not torch.manual_seed, which takes milliseconds to look for GPUs in each new fork
         sys.modules["torch"].default_generator.manual_seed(seed)
-
-
-def _settings(root):
-    """What the submission has set for all of torch and left so: for each setting the function that
-    sets it, and if it can be found, the file, line and code of the call.
-    """
-    with contextlib.suppress(Exception):  # torch isn't imported, or the submission has changed it
-        torch = sys.modules["torch"]
-        try:
-            device = torch.get_default_device().type
-        except (AssertionError, RuntimeError):  # there is no GPU
-            device = "cuda"
-        changed = {
-            ("set_default_dtype", "set_default_tensor_type"): (
-                torch.get_default_dtype() is not torch.float32
-            ),
-            ("set_default_device",): device != "cpu",
-            ("set_grad_enabled",): not torch.is_grad_enabled(),
-        }
-        return [[names[0], *_call(names, root)] for names, differs in changed.items() if differs]
-    return []
-
-
-def _call(functions, root):
-    """The file, line and code of the submission's first statement that calls one of the functions;
-    () if there is none.
-    """
-    root = os.path.realpath(root) + os.sep
-    for module in [*sys.modules.values()]:
-        path = os.path.realpath(getattr(module, "__file__", None) or "")
-        if path.startswith(root):
-            for node in ast.walk(ast.parse("".join(linecache.getlines(path)))):
-                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                    code = ast.unparse(node.value)
-                    if code.partition("(")[0].endswith(functions):
-                        return os.path.basename(path), node.lineno, code[:200]
-    return ()
 
 
 def _unwrap(value):

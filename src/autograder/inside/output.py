@@ -1,4 +1,4 @@
-"""Capture a probe's output in a file, and keep the end of it."""
+"""Capture what a probe prints in a file."""
 
 import io
 import os
@@ -26,11 +26,3 @@ def flush() -> None:
             stream.flush()
         except Exception:  # a submission may have replaced the stream with anything
             pass
-
-
-def tail(output, limit: int) -> str:
-    """The last `limit` bytes of a binary file, as text."""
-    size = output.seek(0, io.SEEK_END)
-    output.seek(max(0, size - limit))
-    text = output.read(limit).decode("utf-8", "replace")
-    return text if size <= limit else f"[... {size - limit} bytes before this]\n{text}"

@@ -1,5 +1,5 @@
-"""Measure and end a check's processes, through Linux's /proc. On other systems this finds
-nothing.
+"""Measure and end a check's processes, through Linux's /proc. On other systems only the time by the
+clock, what is printed, and the files in the scratch folder are measured.
 """
 
 import contextlib
@@ -8,8 +8,80 @@ import signal
 import stat
 import time
 
-SOCKET_BYTES, PIPE_BYTES = 208 << 10, 64 << 10  # Linux's default buffer sizes
+from . import sandbox
+
+# In KiB, in /proc/PID/status and smaps_rollup, where a page of n processes counts 1/n in each.
+# Mapped files are not among them.
+MEMORY = ("RssAnon", "RssShmem", "VmSwap", "VmPTE")
+SHARES = ("Pss_Anon", "Pss_Shmem", "SwapPss")
+TOLERANCE = 1.05  # on the memory of all processes together; the kernel limits a single one
+FILES_SECONDS = 0.2  # between two looks at the files
 LONG_PATH = 3000  # characters; the system allows at most 4095
+
+
+class Watched:
+    """A fork that is about to start and its descendants, beside their limits.
+
+    Args:
+        limits, level, user: see fork.Server.
+        folders: those that it may write to.
+        output: the descriptor of the file with what it prints.
+
+    Attributes:
+        seconds, cpu: up to the last look, of wall time and of CPU time.
+    """
+
+    def __init__(self, limits: dict, level: str, user: int | None, folders: list[str], output: int):
+        self.limits = limits
+        self.level = level
+        self.user = user
+        self.folders = folders
+        self.output = output
+        self.seconds = self.cpu = 0.0
+        self.started, self.ended = time.monotonic(), _cpu_of_ended()
+        self.next_files = self.started + FILES_SECONDS
+        self.before = _used(folders) if level == "bubblewrap" else (0, 0)
+        self.own = _resident(os.getpid())  # each fork begins with our memory
+
+    def broken(self) -> str | None:
+        """The limit that they exceed together: timeout, processes, memory, output or disk."""
+        limits, pids = self.limits, descendants()
+        self.seconds = time.monotonic() - self.started
+        # A child whose parent ignores its end takes its time with it.
+        self.cpu = max(self.cpu, _cpu_of(pids) + _cpu_of_ended() - self.ended)
+        if self.cpu > limits["seconds"] or self.seconds > limits["clock"]:
+            return "timeout"
+        if sum(_threads(pid) for pid in pids) > limits["processes"]:
+            return "processes"
+        if self._memory(pids) > TOLERANCE * (limits["memory"] << 20) + self.own:
+            return "memory"
+        if os.fstat(self.output).st_size > limits["output"] << 20:
+            return "output"
+        if time.monotonic() > self.next_files:
+            size, files = self._files(pids)
+            self.next_files = time.monotonic() + FILES_SECONDS
+            if size > limits["disk"] << 20 or files > limits["disk_files"]:
+                return "disk"
+        return None
+
+    def _memory(self, pids):
+        """Bytes: those of one process; of several, together with ours, each page once."""
+        if len(pids) < 2:
+            return sum(map(_resident, pids))
+        with sandbox.acting_as(self.user):
+            return memory_of([os.getpid(), *pids])
+
+    def _files(self, pids):
+        """Bytes and number of files."""
+        if self.level == "bubblewrap":  # its folders are file systems of their own
+            size, files = _used(self.folders)
+            return size - self.before[0], files - self.before[1]
+        size, files = _content(self.folders, self.limits["disk_files"])
+        for path in files_of(self.user):
+            with contextlib.suppress(OSError):
+                size, files = size + os.stat(path).st_blocks * 512, files + 1
+        with sandbox.acting_as(self.user):
+            return size + _nameless(pids), files
 
 
 def descendants(root: int | None = None) -> list[int]:
@@ -31,186 +103,127 @@ def descendants(root: int | None = None) -> list[int]:
     return found
 
 
-def usage(pids: list[int]) -> tuple[int, int]:
-    """Upper bounds on the total use of processes: bytes of memory (including swap and shared memory
-    but not mapped files; what forks share is counted in each), and the number of processes and
-    threads.
+def fields(path: str, names: tuple[str, ...]) -> dict[str, int]:
+    """The numbers in a /proc file with lines NAME: NUMBER; none if the process has ended or the
+    file is not readable.
     """
-    memory = tasks = 0
-    for pid in pids:
-        fields = _memory_fields(f"/proc/{pid}")
-        if "RssAnon" not in fields:  # its first thread has ended, but others may be running
-            with contextlib.suppress(OSError):
-                for task in os.listdir(f"/proc/{pid}/task"):
-                    fields = max(fields, _memory_fields(f"/proc/{pid}/task/{task}"), key=len)
-        tasks += fields.pop("Threads", 0)
-        memory += sum(fields.values()) << 10
-    return memory, tasks
+    found = {}
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name in names:
+                found[name] = int(value.split()[0])
+    return found
 
 
-def _memory_fields(folder):
-    return _fields(folder + "/status", ("RssAnon", "RssShmem", "VmSwap", "VmPTE", "Threads"))
+def _threads(pid):
+    return fields(f"/proc/{pid}/status", ("Threads",)).get("Threads", 0)
 
 
-def exact_memory(pids: list[int]) -> int:
-    """Bytes of memory that processes use together: a page shared by n processes counts 1/n in each.
-    Takes milliseconds per process; one that hides its use counts as in usage().
+def _resident(pid):
+    """Bytes of a process's memory."""
+    found = fields(f"/proc/{pid}/status", MEMORY)
+    if "RssAnon" not in found:  # its first thread has ended, but others may be running
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                found = max(found, fields(f"/proc/{pid}/task/{task}/status", MEMORY), key=len)
+    return sum(found.values()) << 10
+
+
+def memory_of(pids: list[int]) -> int:
+    """Bytes of memory that processes use together, each page once. Takes milliseconds for each."""
+    return sum(map(_share, pids))
+
+
+def _share(pid):
+    """As _resident, less what other processes have of its pages; a process that hides its use gets
+    no such discount.
     """
-    memory = 0
-    for pid in pids:
-        fields = _fields(f"/proc/{pid}/smaps_rollup", ("Pss_Anon", "Pss_Shmem", "SwapPss"))
-        fields |= _fields(f"/proc/{pid}/status", ("VmPTE",))
-        memory += sum(fields.values()) << 10 if "Pss_Anon" in fields else usage([pid])[0]
-    return memory
+    found = fields(f"/proc/{pid}/smaps_rollup", SHARES)
+    if "Pss_Anon" not in found:
+        return _resident(pid)
+    return sum((found | fields(f"/proc/{pid}/status", ("VmPTE",))).values()) << 10
 
 
-def times(pids: list[int]) -> tuple[float, float]:
-    """CPU seconds of processes and their ended children, and the longest that one of their threads
-    has waited for a CPU: because of other programs, or because a quota was used up.
-    """
-    ticks, waited = 0, 0.0
+def _cpu_of(pids):
+    """CPU seconds of processes and of their ended children."""
+    ticks = 0
     for pid in pids:
         with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
             ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f"/proc/{pid}/task"):
-                waited = max(waited, _waited(f"/proc/{pid}/task/{task}"))
-    return ticks / os.sysconf("SC_CLK_TCK"), waited
-
-
-def _waited(folder):
-    """Seconds that a thread has waited for a CPU; 0 if the system doesn't report it."""
-    with contextlib.suppress(OSError, IndexError), open(f"{folder}/schedstat", "rb") as file:
-        return int(file.read().split()[1]) / 1e9
-    return 0.0
-
-
-class Clock:
-    """Measures a fork and its descendants; create it right after the fork.
-
-    Attributes:
-        times: up to the last look, the `seconds` of wall time, of CPU time (`cpu`), and of waiting
-            for a CPU (`waited`).
-    """
-
-    def __init__(self):
-        self.times = dict.fromkeys(("seconds", "cpu", "waited"), 0.0)
-        self._started = time.monotonic()
-        self._ended = _cpu_of_ended()
-        self._cpu = self._lost = 0.0
-        self._own = _waited("/proc/self")
-
-    def over(self, seconds: float, wall: float) -> bool:
-        """Whether more than `seconds` count, or more than `wall` have passed. What counts is CPU
-        time, or wall time less the waiting if that is longer, as when the code hangs.
-        """
-        passed, cpu, waited = self.times.values()
-        return max(cpu, passed - waited) > seconds or passed > wall
-
-    def look(self, pids: list[int]) -> None:
-        """Measure; `pids` are the fork and its descendants."""
-        seconds = time.monotonic() - self._started
-        cpu, waited = times(pids)
-        # Threads that ended since the last look, or are still waiting, are missed. The last look
-        # is long ago only if this process itself had to wait.
-        before, self._own = self._own, _waited("/proc/self")
-        waited = min(seconds, max(self.times["waited"], waited + self._own - before))
-        cpu += _cpu_of_ended() - self._ended
-        # Less than at both looks before: a child ended whose time nobody got, since its parent
-        # ignores SIGCHLD. (At one look, it may just pass from a child to its parent.)
-        last, self._cpu = self._cpu, cpu
-        cpu = max(cpu, last) + self._lost
-        if cpu < self.times["cpu"]:
-            self._lost += self.times["cpu"] - cpu
-            cpu = self.times["cpu"]
-        self.times = {"seconds": seconds, "cpu": cpu, "waited": waited}
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _cpu_of_ended():
     """CPU seconds of this process's ended children."""
-    import resource
+    import resource  # Windows has none
 
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def open_files(pids: list[int]) -> tuple[int, int]:
-    """The bytes in deleted files that processes hold open, and the most bytes that their sockets
-    and pipes may hold.
+def _used(folders):
+    """Bytes and number of the files on the file systems of folders."""
+    systems = [os.statvfs(folder) for folder in folders]
+    return (
+        sum((system.f_blocks - system.f_bfree) * system.f_frsize for system in systems),
+        sum(system.f_files - system.f_ffree for system in systems),
+    )
+
+
+def _content(folders, most):
+    """Bytes and number of the files in folders. Counting stops at `most` files; a path that is too
+    long to be scanned counts as that many.
     """
-    sizes, buffers = {}, {}
+    size, files, waiting = 0, 0, list(folders)
+    while waiting and files <= most:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                files += 1
+                if files > most:
+                    break
+                with contextlib.suppress(OSError):
+                    size += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        files += most if len(entry.path) > LONG_PATH else 0
+                        waiting.append(entry.path)
+    return size, files
+
+
+def files_of(user: int | None) -> list[str]:
+    """The files in shared memory that belong to a user; none if it is None."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(sandbox.SHARED_MEMORY) as entries:
+        for entry in entries if user is not None else ():
+            with contextlib.suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_uid == user:
+                    found.append(entry.path)
+    return found
+
+
+def _nameless(pids):
+    """Bytes in deleted files that processes hold open."""
+    sizes = {}
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
             for descriptor in descriptors:
                 with contextlib.suppress(OSError):
                     status = descriptor.stat()
-                    key = status.st_dev, status.st_ino
                     if stat.S_ISREG(status.st_mode) and not status.st_nlink:
-                        sizes[key] = status.st_blocks * 512
-                    elif stat.S_ISSOCK(status.st_mode) or stat.S_ISFIFO(status.st_mode):
-                        buffers[key] = SOCKET_BYTES if stat.S_ISSOCK(status.st_mode) else PIPE_BYTES
-    return sum(sizes.values()), sum(buffers.values())
+                        sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(sizes.values())
 
 
-def _fields(path, names):
-    """The numbers in a /proc file with lines NAME: NUMBER; none if the process has ended or the
-    file is not readable.
-    """
-    fields = {}
-    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-        for line in file:
-            name, _, value = line.partition(":")
-            if name in names:
-                fields[name] = int(value.split()[0])
-    return fields
-
-
-def folder_usage(folders: list[str], most_files: int) -> tuple[int, int]:
-    """Bytes and number of the files in folders, except what is mounted there. Counting stops at
-    `most_files`; a path that is too long to be scanned counts as that many.
-    """
-    devices = {os.stat(folder).st_dev for folder in folders}
-    size, files, waiting = 0, 0, list(folders)
-    while waiting and files <= most_files:
-        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                files += 1
-                if files > most_files:
-                    break
-                with contextlib.suppress(OSError):
-                    status = entry.stat(follow_symlinks=False)
-                    size += status.st_blocks * 512
-                    if stat.S_ISDIR(status.st_mode) and status.st_dev in devices:
-                        files += most_files if len(entry.path) > LONG_PATH else 0
-                        waiting.append(entry.path)
-    return size, files
-
-
-def shared_memory(folder: str, user: int) -> int:
-    """Bytes of the files that belong to `user` in /dev/shm."""
-    size = 0
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                size += status.st_blocks * 512 if status.st_uid == user else 0
-    return size
-
-
-def end_all(kill, seconds: float = 5.0) -> bool:
-    """Kill all descendants and wait for them.
+def end_all(kill) -> bool:
+    """Kill all descendants and wait for them; returns whether none is left.
 
     Args:
-        kill: a function that sends SIGKILL to all of them at once, so that none can fork in the
-            meantime; None to kill them one by one.
-
-    Returns:
-        Whether none is left.
+        kill: a function that kills all of them at once, where that is possible, so that none can
+            fork in the meantime.
     """
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + 5
     while left := descendants():
-        if kill is not None:
-            kill()
+        kill()
         for pid in left:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ and nesting are checked before an array is created.
 """
 
 import json
+import os
 import struct
 from dataclasses import dataclass
 
@@ -230,33 +231,71 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def write_frame(stream, *parts: bytes) -> None:
-    """Write byte strings to a binary stream, each preceded by its length, and flush."""
-    for part in parts:
-        stream.write(struct.pack("<Q", len(part)) + part)
-    stream.flush()
+def write_frame(stream, content: bytes) -> None:
+    """Write a byte string to an unbuffered stream, preceded by its length."""
+    _write(stream, struct.pack("<Q", len(content)))
+    _write(stream, content)
 
 
 def read_frame(stream, limit: int) -> bytearray:
-    """Read one byte string written by write_frame. Of an unbuffered stream, the result is the only
-    copy of what was read, and can be wiped.
+    """Read a byte string that write_frame or send_file wrote.
 
     Raises:
         EOFError: the stream ended.
         WireError: it is longer than `limit`.
     """
-    (length,) = struct.unpack("<Q", _read_exactly(stream, 8))
+    content = bytearray(_length(stream, limit))
+    _read(stream, content)
+    return content
+
+
+def send_file(stream, file, most: int) -> None:
+    """Write the last `most` bytes of a file as a frame. Both are unbuffered, so that nothing of it
+    stays in this process's memory.
+    """
+    size = file.seek(0, os.SEEK_END)
+    length = min(size, most)
+    file.seek(size - length)
+    _write(stream, struct.pack("<Q", length))
+    _copy(file, stream, length)
+
+
+def receive_file(stream, file, limit: int) -> None:
+    """Write a frame's content to a file, as send_file reads it; raises as read_frame does."""
+    _copy(stream, file, _length(stream, limit))
+
+
+def _length(stream, limit):
+    header = bytearray(8)
+    _read(stream, header)
+    (length,) = struct.unpack("<Q", header)
     if length > limit:
         raise WireError(f"a message of {length} bytes; the limit is {limit}")
-    return _read_exactly(stream, length)
+    return length
 
 
-def _read_exactly(stream, length):
-    frame, read = bytearray(length), 0
-    with memoryview(frame) as rest:
-        while read < length:
+def _copy(source, target, length):
+    buffer = memoryview(bytearray(min(length, 1 << 20)))
+    while length:
+        part = buffer[:length]
+        _read(source, part)
+        _write(target, part)
+        length -= len(part)
+    buffer[:] = bytes(len(buffer))
+
+
+def _read(stream, content):
+    with memoryview(content) as rest:
+        read = 0
+        while read < len(rest):
             count = stream.readinto(rest[read:])
             if not count:
                 raise EOFError("the stream ended")
             read += count
-    return frame
+
+
+def _write(stream, content):
+    with memoryview(content) as rest:
+        written = 0
+        while written < len(rest):
+            written += stream.write(rest[written:])

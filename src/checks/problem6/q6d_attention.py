@@ -227,7 +227,7 @@ class Metered(Asked):
         """
         replies = []
         for call in (call for call in calls if call.asked == self.name):
-            before = student.counted
+            before = student.cpu_seconds
             try:
                 replies += super().require(student, [call])
             except Failed as failed:
@@ -237,8 +237,7 @@ class Metered(Asked):
                         "block at a time, and keep nothing of a block but its output."
                     )
                 raise
-            # also those in which it waits for another process
-            self._require_few(student, call, student.counted - before)
+            self._require_few(student, call, student.cpu_seconds - before)
         return replies
 
     def _require_few(self, student, call, seconds):

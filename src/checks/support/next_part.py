@@ -9,13 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from autograder import Manifest, Report, Verdict
 from checks.support.staging import GIVEN
-from jobs.deliverables import ANSWERS, STUDENT_FILES
+from jobs.deliverables import ANSWERS, STUDENT_FILES, unwritten
 
 HANDOUT = Path(__file__).resolve().parents[3] / "handout"
 PAGES = HANDOUT / "pages.json"  # question -> page of handout.pdf; a release has it
-STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
-# an answer that is not given yet, in JSON and in TOML
-BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
 
 
 @dataclass(frozen=True)
@@ -37,13 +34,8 @@ def unwritten_parts(folder: Path) -> list[Part]:
         places = [folder / name, folder / PurePosixPath(name).name]
         file = next((place for place in places if place.is_file()), places[0])
         source = file if file.is_file() else GIVEN / name
-        text = source.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-        if name in ANSWERS:
-            stubs = [(blank, ANSWERS[name], "your answers") for blank in BLANK.finditer(text)][:1]
-        else:
-            stubs = [(stub, stub[1], stub[2]) for stub in STUB.finditer(text)]
-        for match, question, what in stubs:
-            found.append(Part(question, what, file, 1 + text.count("\n", 0, match.end())))
+        for line, question, what in unwritten(name, source.read_bytes()):
+            found.append(Part(question, what, file, line))
     return found
 
 

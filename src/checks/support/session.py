@@ -5,6 +5,7 @@ grader.py and by all staff tools.
 import contextlib
 import functools
 import importlib
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -24,7 +25,7 @@ from autograder import (
     grade,
     read_manifest,
 )
-from autograder.isolation import choose
+from autograder.trial import choose
 from checks.support.asked import by_reference
 from checks.support.context import Context
 from checks.support.regrade import grade_once
@@ -58,11 +59,10 @@ class Setting:
         weak: grade with hidden checks even if the code isn't isolated from them.
         debug: run the code in this process.
         seconds: the submission's time limit for all checks together (see autograder.Allowance);
-            checks left after that are timeouts. None for no limit.
+            checks left after that are timeouts.
         staff: the folder of the staff's checks, whose rounds are used for basic checks, too; by
             default `hidden`. Without either, the released rounds are used.
-        wall: like seconds, but wall time, even on a busy machine: for when something else would end
-            the grading then.
+        clock: like seconds, but by the clock: for when something else would end the grading then.
         again: rerun a check that timed out on a busy machine, after all others, and count that
             result. (When grading a class, this happens while nothing else of the class runs.)
         workers: how many checks run at a time, in a student's process each, if there are many.
@@ -76,9 +76,9 @@ class Setting:
     data: Path | None = None
     weak: bool = False
     debug: bool = False
-    seconds: float | None = None
+    seconds: float = math.inf
     staff: Path | None = None
-    wall: float | None = None
+    clock: float = math.inf
     again: bool = False
     workers: int = 1
     problems: tuple[str, ...] = ()
@@ -279,7 +279,7 @@ def grade_submission(
             setting.answer_alone,
         )
         started, verdicts = time.monotonic(), set()
-        whole = Allowance(setting.seconds, setting.wall)
+        whole = Allowance(setting.seconds, setting.clock)
 
         def run(checks, submission, finished=lambda outcome: None):
             first, *others = worker.processes
@@ -291,7 +291,7 @@ def grade_submission(
 
         report = run(checks, submission, finished)
         busy = [check for check in checks if report.outcomes[check.id].busy]
-        if busy and setting.again and not whole.over:
+        if busy and setting.again and whole.rest:
             report.outcomes |= run(busy, submission, finished).outcomes
         if setting.reference:
             folder = new_folder()

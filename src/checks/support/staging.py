@@ -4,6 +4,7 @@ files.
 
 import ast
 import itertools
+import re
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -39,6 +40,8 @@ DECODER = next(SRC.glob("jobs/problem*/answers.py"), None)
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "numpy, torch (but not in files for NumPy alone), tqdm and Python's standard library"
 RESULTS = "results"  # the folder of weights and predictions, next to the package
+# statements that change torch for all code that runs later
+GLOBAL = re.compile(r"^\s*((?:torch\.)?set_(?:default_\w+|grad_enabled)\()")
 SIZE_LIMIT = {".params": 256 << 20, ".predictions": 4 << 20}  # bytes
 
 LAZY_INIT = '''"""Stands for __init__.py in grading: what is missing costs only what needs it."""
@@ -114,6 +117,8 @@ def stage(
                 f"{name} differs from the starter outside the markers, first in line {line}. It is "
                 "graded as submitted; was that intended?"
             )
+        if (package / name).is_file():
+            notices += global_settings(package / name, name)
     for name in (*SUPPLIED, "__init__.py"):
         path = package / name
         if path.is_file() and _text(path) != _text(GIVEN / name):
@@ -216,6 +221,17 @@ def first_change_outside(path: Path, name: str) -> int | None:
         if line != other:
             return number
     return None
+
+
+def global_settings(path: Path, name: str) -> list[str]:
+    """Notices of the lines of a file that change torch's settings for all other code."""
+    return [
+        f"{name}, line {number}: {found[1]}...) changes torch for all code that runs later, so "
+        "right answers may fail. Pass dtype= or device= where a tensor needs it, and write `with "
+        "torch.no_grad():` around what needs no gradients."
+        for number, line in enumerate(_text(path).split("\n"), 1)
+        if (found := GLOBAL.match(line))
+    ]
 
 
 def _outside(text):

@@ -1,14 +1,13 @@
 """Grades a submission again whenever one of its files is saved, and writes what changed."""
 
-import _thread
 import contextlib
 import hashlib
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+from tqdm import tqdm
 
 from autograder import Report, Verdict, draw_seed
 from autograder.report import BOLD, GREEN, RED, Table, write_failures
@@ -57,64 +56,25 @@ class Files:
             sleep(POLL)
             before, self.seen = self.seen, self.look()
 
-    @contextlib.contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """A context that a saved file ends early.
-
-        Raises:
-            Outdated: a file was saved.
-        """
-        over, saved = threading.Event(), threading.Event()
-
-        def look():
-            while not over.wait(POLL):
-                if self.look() != self.seen:
-                    saved.set()
-                    interrupt()  # as Ctrl-C does
-                    return
-
-        thread = threading.Thread(target=look, daemon=True)
-        thread.start()
-        try:
-            try:
-                yield
-            finally:
-                over.set()
-                thread.join()
-                time.sleep(0)  # an interrupt that is under way arrives here
-        except KeyboardInterrupt:
-            if saved.is_set():
-                raise Outdated from None
-            raise
-
-
-def interrupt() -> None:
-    """Interrupt the main thread; on Windows, once it no longer waits for something."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    else:
-        _thread.interrupt_main()
-
 
 def watch(
     files: Files,
     report: Report,
-    grade: Callable[[int], Report],
+    grade: Callable[[int, Callable], Report],
     repeat: Callable[[list[str], int], str],
     table: Table,
-    ready: Callable[[], None] = lambda: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Report:
     """Grade a submission again after each change until Ctrl-C, with the same random inputs each
-    time; when all passes, once more with new ones. A change during a grading starts it again.
+    time; when all passes, once more with new ones. A change during a grading ends it with the check
+    that is running, and starts it again.
 
     Args:
         files: of the submission, as they were before the last grading.
         report: of the grading before.
-        grade: grades the submission with a seed.
+        grade: grades the submission with a seed, and calls a function after each check.
         repeat: returns the command that repeats checks with the given ids and seed.
         table: where to write.
-        ready: called while nothing happens, to prepare the next grading.
         sleep: waits for some seconds.
 
     Returns:
@@ -122,14 +82,21 @@ def watch(
     """
 
     def grade_this(seed):
-        with files.unchanged():
-            return grade(seed)
+        total = sum(outcome.verdict is not None for outcome in report.outcomes.values())
+        bar = {"total": total, "desc": "  grading", "unit": "check", "leave": False, "delay": 1}
+        with tqdm(**bar, disable=None) as progress:
+
+            def finished(_):
+                progress.update()
+                if files.look() != files.seen:
+                    raise Outdated
+
+            return grade(seed, finished)
 
     try:
         table.write(f"\nWatching {files.folder}. Ctrl-C ends it.")
         while True:
             if files.look() == files.seen:
-                ready()
                 sleep(POLL)
                 continue
             before = files.seen

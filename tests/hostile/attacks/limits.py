@@ -202,31 +202,6 @@ loot("{2 * LIMIT} MiB")
         sandbox=True,
     ),
     memory(
-        "memory-in-sockets",
-        "Keeps memory in the buffers of connected sockets, in many processes, where it counts for "
-        "none.",
-        MANY
-        + """
-import socket
-def fill(i):
-    kept, size = [], 0
-    for _ in range(100):
-        kept.append(socket.socketpair())
-        for end in kept[-1]:
-            end.setblocking(False)
-            try:
-                while True:
-                    size += end.send(bytes(1 << 15))
-            except BlockingIOError:
-                pass
-    assert size > 30 << 20
-    return kept
-children(20, fill)
-""",
-        "Sockets are refused, or counted.",
-        frozenset({MEMORY, BLOCKED, MISSING}),
-    ),
-    memory(
         "memory-in-page-tables",
         "Reads one byte in every 2 MiB of a huge empty map, so that only the kernel's tables of it "
         "grow.",

@@ -169,13 +169,13 @@ for number in range(20):
     Hostile(
         "descriptors-left-open",
         "Looks at every descriptor that it was started with.",
-        "One is open besides standard input and output: the pipe for its own answer.",
+        "Two are open besides standard input and output: files for its own answer and stack.",
         """
 import stat
 kinds = []
 for number in range(3, 4096):
     attempt(lambda: kinds.append(stat.S_IFMT(os.fstat(number).st_mode)))
-if kinds != [stat.S_IFIFO]:
+if kinds != [stat.S_IFREG] * 2:
     loot(f"{len(kinds)} descriptors are open")
 """,
         verdicts=DENIED,

@@ -358,11 +358,11 @@ def test_fingerprints_have_all_that_checks_import():
         import sys, instructor
         from pathlib import Path
         from autograder import read_manifest
-        from autograder.judge import Verdicts
+        from autograder.judge import verdicts_in
         from checks.support.session import CHECKS, MANIFEST
         from instructor.checks.drawing import all_draws
         all_draws()
-        Verdicts([CHECKS, CHECKS.parents[1] / "instructor" / "checks"], read_manifest(MANIFEST).checks)
+        verdicts_in([CHECKS, CHECKS.parents[1] / "instructor" / "checks"], read_manifest(MANIFEST).checks)
         print(*filter(None, (getattr(m, "__file__", "") for m in [*sys.modules.values()])), sep="\\n")
     """
     done = subprocess.run(

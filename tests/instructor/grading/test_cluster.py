@@ -15,7 +15,7 @@ import pytest
 from distributed import Client
 from test_batch import QUICK, command, submissions, verdicts
 
-from autograder.isolation import choose
+from autograder.trial import choose
 from common.files import UserError
 from conftest import ROOT
 from instructor.grading.engines.cluster import Cluster

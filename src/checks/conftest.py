@@ -1,0 +1,58 @@
+"""Shows the basic checks to pytest and to an editor's test explorer: `pytest src/checks -k ID`."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(SRC))
+
+from autograder import Verdict, draw_seed, read_manifest  # noqa: E402
+from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission  # noqa: E402
+from grader import results_beside  # noqa: E402
+
+SUBMISSION = SRC / "submission"
+WORKER = pytest.StashKey[GradingWorker]()
+
+
+def pytest_collect_file(file_path, parent):
+    """The manifest stands for its checks."""
+    return ManifestFile.from_parent(parent, path=file_path) if file_path == MANIFEST else None
+
+
+def pytest_unconfigure(config):
+    """End the student's process."""
+    if worker := config.stash.get(WORKER, None):
+        worker.close()
+
+
+class ManifestFile(pytest.File):
+    """The basic checks, in the manifest's order."""
+
+    def collect(self):
+        """As pytest.Collector.collect."""
+        for check in read_manifest(self.path).checks.values():
+            if check.kind == "basic":
+                yield CheckItem.from_parent(self, name=check.id)
+
+
+class CheckItem(pytest.Item):
+    """A check; our message is its failure."""
+
+    def runtest(self):
+        """As pytest.Item.runtest."""
+        setting = Setting(results=results_beside(SUBMISSION))
+        worker = self.config.stash.setdefault(WORKER, None) or GradingWorker(setting)
+        self.config.stash[WORKER] = worker
+        checks, seed = read_manifest(self.path).select([self.name]), draw_seed(secret=False)
+        report = grade_submission(SUBMISSION, checks, setting, seed, worker=worker)
+        outcome = report.outcomes[self.name]
+        if outcome.verdict is not Verdict.PASSED:
+            says = outcome.details if outcome.verdict is Verdict.GRADER_ERROR else outcome.message
+            again = f"python src/grader.py {self.name} --seed {seed}"
+            pytest.fail(f"{outcome.verdict.value}: {says}\nAgain: {again}", pytrace=False)
+
+    def reportinfo(self):
+        """As pytest.Item.reportinfo."""
+        return self.path, None, self.name
