@@ -100,14 +100,6 @@ class Manifest:
                 found.update(self.questions[id].builds_on)
         return [id for id in self.questions if id in found]
 
-    def built_on(self, questions: set[str]) -> set[str]:
-        """These questions, and all that build on one of them, directly or indirectly."""
-        found = set(questions)
-        for id, question in self.questions.items():  # a question comes after those it builds on
-            if found & {*question.builds_on}:
-                found.add(id)
-        return found
-
     def select(self, names: list[str]) -> list[Check]:
         """The checks selected by `names`: ids (9a-0-basic) or their beginnings up to a dash
         (9a-0), questions (9a) or problems (9). No names select all.

@@ -156,7 +156,8 @@ def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
 
 def questions_of(changes: tuple) -> list[str]:
     """Return the questions whose checks run code that the changes touch."""
-    return sorted(MANIFEST.built_on(touched_by(changes)))
+    touched = {*touched_by(changes)}
+    return sorted(id for id in MANIFEST.questions if touched & {id, *MANIFEST.bases(id)})
 
 
 def touched_by(changes: tuple) -> list[str]:

@@ -52,6 +52,10 @@ class Server:
             sandbox.prctl(sandbox.PR_SET_CHILD_SUBREAPER, 1)
             # a fork of the same user can neither trace us nor open our files in /proc
             sandbox.prctl(sandbox.PR_SET_DUMPABLE, 0)
+        if level == "bubblewrap":  # imports have left folders, in which a fork could leave a note
+            for folder in PRIVATE:
+                device = os.stat(folder).st_dev  # what is mounted there stays, and is read-only
+                _remove(*(entry.path for entry in os.scandir(folder) if _device(entry) == device))
         self.kept = self._private()
         # A child's end interrupts our waiting by a byte in this pipe.
         self.wake, write_end = os.pipe()
@@ -194,12 +198,7 @@ class Server:
 
     def _clean(self, scratch):
         """Remove what the fork wrote; if anything is left, this process is spoiled."""
-        with contextlib.suppress(OSError):
-            os.rmdir(scratch)  # usually it is an empty folder
-        # shutil.rmtree recurses, and fails at a depth that a submission can reach.
-        for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
-            if os.path.lexists(scratch):
-                subprocess.run([*command, "--", scratch], stderr=subprocess.DEVNULL)
+        _remove(scratch)
         if self.user is not None:
             for path in watch.files_of(self.user):
                 with contextlib.suppress(OSError):
@@ -209,3 +208,19 @@ class Server:
     def _private(self):
         """What is in the private folders."""
         return [os.listdir(folder) for folder in PRIVATE if self.level == "bubblewrap"]
+
+
+def _device(entry):
+    return entry.stat(follow_symlinks=False).st_dev
+
+
+def _remove(*paths):
+    """Remove files and folders, even if their owner may not write to them, and however deep:
+    shutil.rmtree recurses, and fails at a depth that a submission can reach.
+    """
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.rmdir(path)  # usually it is an empty folder
+        for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            if os.path.lexists(path):
+                subprocess.run([*command, "--", path], stderr=subprocess.DEVNULL)

@@ -215,6 +215,23 @@ for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var
         sandbox=True,
     ),
     leaves(
+        "state-in-folders-of-imports",
+        "Leaves a note for the next check in the folders that imports have made.",
+        "The next check finds none.",
+        """
+for top in ("/tmp", "/dev/shm"):
+    for folder, _, _ in os.walk(top):
+        if os.path.exists(folder + "/@MARK@"):
+            loot("a note in " + folder)
+        if folder not in (top, os.getcwd()):
+            attempt(lambda: open(folder + "/@MARK@", "x").close())
+""",
+        lasting=True,
+        verdicts=frozenset(),
+        points=4,
+        checks=(*TWO, "1d"),  # whose optimizer needs imports that make folders
+    ),
+    leaves(
         "state-in-moved-folders",
         "Renames the folders above those that it can only read, and puts others in their places.",
         "The next check finds all as it was.",
