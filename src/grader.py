@@ -84,6 +84,8 @@ def refuse_contradictions(args: argparse.Namespace) -> None:
             raise UserError(f"{path} is a folder. Check {option}, which needs a file.")
         if path and not path.absolute().parent.is_dir():
             raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
+    if args.artifacts and not args.artifacts.is_dir():
+        raise UserError(f"{args.artifacts} is not a folder. Check --artifacts.")
     if args.hidden and not list(args.hidden.rglob("q*.py")):
         raise UserError(f"{args.hidden} has no check files, q*.py. Check --hidden.")
 
@@ -120,7 +122,7 @@ def choose_setting(args: argparse.Namespace, submission: Path):
 
     hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
     if hidden.is_dir():
-        sys.path.append(str(hidden.parents[1]))
+        sys.path.append(str(hidden.parent.parent))
     gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
     # this copy's reference is the user's own code: grade it at the strongest level that there is
     own = submission.resolve() == (ROOT / "instructor" / "solution").resolve()
@@ -208,8 +210,8 @@ def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bo
                 submission, checks, setting, seed, table.manifest, finished, worker
             )
 
-        def repeat(ids, seed=None):
-            return command_again(args, ids, report.seed if seed is None else seed)
+        def repeat(ids, seed):
+            return command_again(args, ids, seed)
 
         files = Files(submission) if args.watch else None  # what is saved from now on counts
         coded = [check for check in checks if check.coded]
@@ -223,7 +225,7 @@ def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bo
             rows.add(report.outcomes[id])
         if args.json:
             write_text(args.json, to_json(report))
-        write_failures(report, table, repeat)
+        write_failures(report, table, lambda ids: repeat(ids, seed))
         write_summary(report, table)
         table.write("\n" + advise(report, submission, lambda ids: command_again(args, ids)))
         if args.summary:

@@ -27,8 +27,9 @@ OPEN_FLAGS = os.O_RDONLY | sum(  # neither follows a link nor waits for a pipe
 # in zips: what systems and tools add on their own
 PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}
 UNSAFE = set('\\:*?"<>|')  # in a file's name, to some system
+ENCRYPTED = 0x2041  # a zip entry's flags for the kinds of encryption
 COPY = "Put an intact copy there."
-AGAIN = "Make a new zip, without a password, with your system's own program."
+AGAIN = "Make a new zip with your system's own program."
 
 
 class Refused(ValueError):
@@ -150,6 +151,8 @@ def _check_names(names):
                 "should have. Rename the file, or leave it out."
             )
         key = unicodedata.normalize("NFKC", name).casefold()
+        if seen.get(key) == name:
+            raise Refused(f"{_shown(name)} is there twice. Hand in only one of them.")
         if key in seen:
             raise Refused(
                 f"{_shown(seen[key])} and {_shown(name)} are the same name on some systems. Hand "
@@ -255,6 +258,8 @@ def _entry_chunks(archive, info, where) -> Iterator[bytes]:
     with _reading(where):
         if mode := stat.S_IFMT(info.external_attr >> 16):  # systems without modes give none
             _require_file(where, mode)
+        if info.flag_bits & ENCRYPTED:
+            raise Refused(f"{_shown(where)} is encrypted. Make the zip without a password.")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise NotImplementedError("of its compression")  # others unpack to any size at once
         with archive.open(info) as stream:

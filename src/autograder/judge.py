@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from .allowance import CLOCK
 from .process import ProcessError
 from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
@@ -95,17 +96,18 @@ class Judge:
         self.whole = whole
         self.outcomes: dict[str, Outcome] = {}
         self.lock = threading.Lock()
-        self.quarter = whole.rest / 4
-        self.lost = 0.0  # CPU seconds, to timeouts
+        self.times = whole.left, whole.end - time.monotonic()  # of CPU time and by the clock
+        self.lost = [0.0, 0.0]  # of these, to timeouts
         self.stopped = False
         # files whose import does not end; basic checks must not learn what hidden ones found
-        self.endless: dict[str, set[str]] = {"basic": set(), "hidden": set()}
+        self.endless: dict[str, dict[str, int]] = {"basic": {}, "hidden": {}}
 
     def run(self, checks: list, processes: list) -> None:
         """Run checks of the manifest, each on the next StudentProcess (or SameProcess) that is
         free.
         """
-        waiting = deque(checks)
+        # basic ones first: their messages are read, so they must not find what hidden ones left
+        waiting = deque(sorted(checks, key=lambda check: check.kind == "hidden"))
         first, *others = processes
 
         def work(process):
@@ -119,7 +121,7 @@ class Judge:
                     check = waiting.popleft()
                 except IndexError:  # another thread took the last one
                     return
-                self._run(check, process, self._seconds(check, waiting))
+                self._run(check, process, *self._limits(check, waiting))
 
         with ThreadPoolExecutor(max(1, len(others))) as pool:
             try:
@@ -133,18 +135,23 @@ class Judge:
                     process.stop()
                 raise
 
-    def _seconds(self, check, waiting):
-        """How long a check may take, so that endless loops in some functions leave the answers in
-        others their time. A quarter of the time for all checks may be lost to timeouts. From then
-        on, each check gets its share of the rest, in proportion to its limit.
+    def _limits(self, check, waiting):
+        """How long a check may take, of CPU time and by the clock, so that endless loops in some
+        functions leave the answers in others their time. A quarter of the time for all checks may
+        be lost to timeouts. From then on, each gets its share of the rest, in proportion to its
+        limit.
         """
-        limits = check.seconds + sum(other.seconds for other in tuple(waiting))
-        share = self.whole.rest * check.seconds / limits
-        return min(check.seconds, max(share, self.quarter - self.lost))
+        part = check.seconds / (check.seconds + sum(other.seconds for other in tuple(waiting)))
+        own = check.seconds, CLOCK * check.seconds
+        left = self.whole.left, self.whole.end - time.monotonic()
+        return [
+            min(limit, max(part * rest, whole / 4 - lost))
+            for limit, rest, whole, lost in zip(own, left, self.times, self.lost)
+        ]
 
-    def _run(self, check, process, seconds):
+    def _run(self, check, process, seconds, clock):
         """Run a check, and note its outcome."""
-        limits = self.whole, self.endless[check.kind], seconds
+        limits = self.whole, self.endless[check.kind], seconds, clock
         student = Student(process, self.submission, check, self.seed, *limits)
         started, error = time.perf_counter(), None
         try:
@@ -155,7 +162,9 @@ class Judge:
         outcome.seconds = time.perf_counter() - started
         with self.lock:
             self.endless["hidden"] |= self.endless["basic"]
-            self.lost += student.cpu_seconds if outcome.verdict is Verdict.TIMEOUT else 0.0
+            if outcome.verdict is Verdict.TIMEOUT:
+                self.lost[0] += student.cpu_seconds
+                self.lost[1] += outcome.seconds
             if not self.stopped:
                 self.outcomes[check.id] = outcome
                 self.finished(outcome)

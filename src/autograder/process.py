@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.inside.execute import execute
@@ -97,6 +97,8 @@ class StudentProcess:
         process = self._process
         with contextlib.suppress(AttributeError, OSError, ValueError):  # none, ended, closed
             process.stdin.close()  # tells it to end what it is running
+            if not self._ready:  # it is still importing
+                process.kill()
 
     def begin(self) -> None:
         """Start the process, but don't wait until its modules are imported."""
@@ -158,23 +160,25 @@ class StudentProcess:
         Raises:
             ProcessError: the process could not be started.
         """
-        started = time.monotonic()
+        started, lost = time.monotonic(), 0.0  # seconds in which a process was lost
         limits = {**LIMITS, "seconds": seconds, "memory": memory}
         message = wire.encode({**request, "interactive": False}, MESSAGE_LIMIT)
         for _ in range(2):  # the process may be lost because of an earlier request
             self.start()
             passed = time.monotonic() - started
             limits["clock"] = max(1.0, clock - passed)
+            sent = time.monotonic()
             try:
-                if reply := self._exchange(limits, message):
-                    return reply
+                reply = self._exchange(limits, message)
+                return replace(reply, seconds=lost + reply.seconds, cpu=lost + reply.cpu)
             except KeyboardInterrupt:
                 self.close()
                 raise
             except Exception:  # a broken pipe, or anything that a forged reply makes us raise
                 pass
+            lost += time.monotonic() - sent
             self.close()
-        return Reply("died", code=-9 if self.fork else self._code)
+        return Reply("died", code=-9 if self.fork else self._code, seconds=lost, cpu=lost)
 
     def _exchange(self, limits, message):
         """Send limits and a message; returns the Reply."""
@@ -211,6 +215,8 @@ class StudentProcess:
             return
         with contextlib.suppress(OSError):
             process.stdin.close()  # tells it to end what it is running
+            if not self._ready:  # it is still importing
+                process.kill()
             if hasattr(signal, "SIGCONT"):
                 process.send_signal(signal.SIGCONT)  # in case it was stopped
         try:

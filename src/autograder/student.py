@@ -61,10 +61,11 @@ class Student:
         check: the source of the limits; its time is for all its probes together.
         seed: the judge's. The student's process gets another one, which reveals nothing about it.
         whole: the time for all checks together; no limit by default.
-        endless: files of the submission whose import does not end, as other checks have found;
-            what this one finds is added. Later checks of these are told of it, so those of hidden
-            checks must not get to basic ones, whose messages students read.
-        seconds: for all its probes; by default the check's limit.
+        endless: files of the submission whose import does not end, as other checks have found, and
+            the line where it was; what this one finds is added. Later checks of these are told of
+            it, so those of hidden checks must not get to basic ones, whose messages students read.
+        seconds: of CPU time for all its probes; by default the check's limit.
+        clock: of time by the clock; by default CLOCK times the check's limit.
     """
 
     def __init__(
@@ -74,8 +75,9 @@ class Student:
         check: Check,
         seed: int,
         whole: Allowance | None = None,
-        endless: set[str] | None = None,
+        endless: dict[str, int] | None = None,
         seconds: float | None = None,
+        clock: float | None = None,
     ):
         self.process = process
         self.submission = submission
@@ -87,9 +89,10 @@ class Student:
         self.facts: dict[str, float] = {}
         self.output = ""
         self.whole = whole or Allowance()
-        self.endless = set() if endless is None else endless
+        self.endless = {} if endless is None else endless
         self.failed_at_once = False  # by what other checks found
         self.seconds = check.seconds if seconds is None else seconds
+        self.clock = CLOCK * check.seconds if clock is None else clock
         self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
@@ -163,7 +166,7 @@ class Student:
         if not self.whole.rest:
             raise self._too_late()
         self.process.start()  # before the clock starts: importing torch is not the student's time
-        self.time = self.time or Allowance(self.seconds, within=self.whole)
+        self.time = self.time or Allowance(self.seconds, self.clock, self.whole)
         if not self.time.rest:
             raise self._timeout(probe, inputs, Reply("timeout"))
         digest = hashlib.sha256(f"{self.seed} {self.name} {self.calls}".encode()).digest()
@@ -205,8 +208,8 @@ class Student:
     def _endless(self, file):
         return Failed(
             Verdict.TIMEOUT,
-            f"Importing {file} does not finish. Is there an infinite loop, or a long computation, "
-            "outside its functions?",
+            f"Importing {file} does not finish. Where it was: {file}, line {self.endless[file]}. "
+            "Is there an infinite loop, or a long computation, outside its functions?",
         )
 
     def _module(self, file):
@@ -214,21 +217,22 @@ class Student:
 
     def _timeout(self, probe, inputs, reply):
         frames = self._frames(reply.stack)
-        importing = [file for file, _, function in frames if function == "<module>"]
+        importing = [(file, line) for file, line, function in frames if function == "<module>"]
         enough = 0.9 * min(IMPORT_SECONDS, self.check.seconds)  # a shorter call proves nothing
         if importing and (reply.cpu >= enough or reply.seconds >= CLOCK * enough):
-            self.endless.add(importing[0])
-            return self._endless(importing[0])
-        if not self.whole.rest or self.seconds < self.check.seconds:
+            self.endless |= importing[:1]
+            return self._endless(importing[0][0])
+        shortened = self.seconds < self.check.seconds or self.clock < CLOCK * self.check.seconds
+        if not self.whole.rest or shortened:
             return self._too_late()
         calls = "for all its calls together" if self.calls > 1 else "in total"
         says = f"No answer within {self.seconds:g} seconds, the limit of {self.check.id} {calls}."
         advice = "Is there an infinite loop, or much more work than needed?"
         if self.time.left > 0:
-            clock, used = CLOCK * self.seconds, self.time.used
             says = (
-                f"No answer within {clock:g} seconds by the clock, the longest that "
-                f"{self.check.id} may take {calls}. The code worked for {used:.1f} of them."
+                f"No answer within {self.clock:g} seconds by the clock, the longest that "
+                f"{self.check.id} may take {calls}. The code worked for {self.time.used:.1f} of "
+                "them."
             )
             advice = "Does it wait for something? Or is the machine busy with something else?"
         says += f"\nWhat was running: {_what(probe, inputs)}"

@@ -186,6 +186,31 @@ BEHAVIORS = {
         Verdict.EXCEPTION,
         "ValueError: 2 open",
     ),
+    "hides the time of its children": (
+        answers(
+            "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+            "end = time.monotonic() + 20",
+            "while time.monotonic() < end:",
+            "    if (pid := os.fork()) == 0:",
+            "        end = time.monotonic() + 0.5",
+            "        while time.monotonic() < end: pass",
+            "        os._exit(0)",
+            "    try: os.waitpid(pid, 0)",
+            "    except ChildProcessError: pass",
+            before="import os, signal, time",
+        ),
+        Verdict.TIMEOUT,
+        "within 2 seconds",
+    ),
+    "many orphans, one after the other": (
+        answers(
+            "subprocess.run(['sh', '-c', 'for i in $(seq 100); do (true &) ; done; sleep 0.3'])",
+            DOUBLE,
+            before="import subprocess",
+        ),
+        Verdict.PASSED,
+        "",
+    ),
     "leaves a process": (
         "import os, time\nif os.fork() == 0:\n    time.sleep(60)\n" + RIGHT,
         Verdict.PASSED,
@@ -398,6 +423,13 @@ def test_the_score_is_computed_over_the_manifest(process, tmp_path):
     # kept although the check says something else in the end
     assert outcomes["9b-1-basic"].compared["got"] == [["1", "2.5"]]
     assert (report.score, report.max_score, report.passed) == (1 + 3 + 1 + 1, 13, False)
+
+
+def test_basic_checks_run_before_hidden_ones(process, tmp_path):
+    """Students read their messages, so nothing that a hidden one has left may get there."""
+    ran = []
+    grade_toy(process, tmp_path, RIGHT, finished=lambda outcome: ran.append(outcome.id))
+    assert [id.endswith("hidden") for id in ran] == [False] * (len(ran) - 1) + [True]
 
 
 def test_hidden_checks_keep_their_secrets(process, tmp_path):

@@ -269,8 +269,8 @@ REFUSED = {  # a zip -> the sentence's pattern, its bytes, options of Desk.take
     "a text": ("not a zip file", LINE * 100),
     "a name of other bytes": ("Make a new zip", forge(entry("model.py"), entry(b"\xff\xfe.py"))),
     "large table": ("table of contents", forge(*[f"{i:0>200}" for i in range(9000)])),
-    "names twice": ("are the same name", forge("model.py", "model.py")),
-    "slashes twice": ("are the same name", forge("model.py", ".//model.py")),
+    "names twice": ("model.py is there twice", forge("model.py", "model.py")),
+    "slashes twice": ("model.py is there twice", forge("model.py", ".//model.py")),
     "two folders": ("folders, a and b.*only the right", forge("b/model.py", "a/model.py", "c/d/e")),
     "files in two": ("several folders, a and b", forge("a/model.py", "b/helper.py", "README.md")),
     "a, A": ("several folders, A and a", forge("a/model.py", "A/model.py")),
@@ -289,7 +289,7 @@ LIES = {  # a refusal's pattern -> what the headers of model.py say of it
         *({"at": at} for at in (10_000, 2**32 - 2)),
         *({"data": bytes(3 * MIB), "size": 10},),
     ],
-    "without a password": [{"flags": flag | 0x800} for flag in (1, 0x40)],
+    "without a password": [{"flags": flag | 0x800} for flag in (1, 0x40, 0x2000)],
     "compression": [{"method": method} for method in (9, 12, 14, 93, 95, 99, 1)],
     "model.py in work.zip is .*Put the file itself there": [
         {"mode": mode} for mode in MODES.values()

@@ -56,13 +56,14 @@ class Server:
             for folder in PRIVATE:
                 device = os.stat(folder).st_dev  # what is mounted there stays, and is read-only
                 _remove(*(entry.path for entry in os.scandir(folder) if _device(entry) == device))
-        self.kept = self._private()
+        self.kept = self._state()
         # A child's end interrupts our waiting by a byte in this pipe.
         self.wake, write_end = os.pipe()
         for end in (self.wake, write_end):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the judge
 
     def serve(self, limits: dict, request, message, output, stack) -> dict:
         """Serve one request; returns how it ended, as process.Reply says.
@@ -112,6 +113,7 @@ class Server:
             os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             redirect(output.fileno())
             faulthandler.register(signal.SIGUSR1, file=stack, all_threads=False)
             request.seek(0)
@@ -169,16 +171,18 @@ class Server:
 
     def _wait(self, pid, watched):
         """Wait until the fork ends or breaks a limit: (the limit, or None; its status, or None)."""
-        next_look = 0.0
+        next_look, status = 0.0, None
         while True:
             if self.channel in select.select([self.channel, self.wake], [], [], LOOK_SECONDS)[0]:
                 return "judge gone", None
             with contextlib.suppress(BlockingIOError):
                 os.read(self.wake, 4096)
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended or time.monotonic() > next_look:  # at its end, too: it may have been quick
-                if (broken := watched.broken()) or ended:
-                    return broken, status if ended else None
+            while status is None and (ended := os.waitpid(-1, os.WNOHANG))[0]:  # orphans, too
+                status = ended[1] if ended[0] == pid else None
+            # at its end, too: it may have been quick
+            if status is not None or time.monotonic() > next_look:
+                if (broken := watched.broken()) or status is not None:
+                    return broken, status
                 next_look = time.monotonic() + LOOK_SECONDS
 
     def _kill_others(self):
@@ -203,11 +207,16 @@ class Server:
             for path in watch.files_of(self.user):
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-        self.spoiled |= os.path.lexists(scratch) or self._private() != self.kept
+        self.spoiled |= os.path.lexists(scratch) or self._state() != self.kept
 
-    def _private(self):
-        """What is in the private folders."""
-        return [os.listdir(folder) for folder in PRIVATE if self.level == "bubblewrap"]
+    def _state(self):
+        """What a fork may change for those that come later: in bubblewrap's private folders, which
+        belong to its user, and of this process, which is of the same user.
+        """
+        if self.level != "bubblewrap":
+            return None
+        folders = [(os.listdir(f), os.stat(f).st_mode, os.listxattr(f)) for f in PRIVATE]
+        return folders, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
 
 
 def _device(entry):

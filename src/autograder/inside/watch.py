@@ -38,6 +38,7 @@ class Watched:
         self.folders = folders
         self.output = output
         self.seconds = self.cpu = 0.0
+        self.times = {}  # CPU seconds of each process that was seen, without its children
         self.started, self.ended = time.monotonic(), _cpu_of_ended()
         self.next_files = self.started + FILES_SECONDS
         self.before = _used(folders) if level == "bubblewrap" else (0, 0)
@@ -47,8 +48,11 @@ class Watched:
         """The limit that they exceed together: timeout, processes, memory, output or disk."""
         limits, pids = self.limits, descendants()
         self.seconds = time.monotonic() - self.started
-        # A child whose parent ignores its end takes its time with it.
-        self.cpu = max(self.cpu, _cpu_of(pids) + _cpu_of_ended() - self.ended)
+        # A child whose parent ignores its end takes its time with it, so what was seen counts, too.
+        found = [cpu for cpu in map(_cpu_of, pids) if cpu]
+        self.times |= {process: own for process, own, _ in found}
+        now = sum(own + ended for _, own, ended in found)
+        self.cpu = max(self.cpu, now + _cpu_of_ended() - self.ended, sum(self.times.values()))
         if self.cpu > limits["seconds"] or self.seconds > limits["clock"]:
             return "timeout"
         if sum(_threads(pid) for pid in pids) > limits["processes"]:
@@ -145,13 +149,15 @@ def _share(pid):
     return sum((found | fields(f"/proc/{pid}/status", ("VmPTE",))).values()) << 10
 
 
-def _cpu_of(pids):
-    """CPU seconds of processes and of their ended children."""
-    ticks = 0
-    for pid in pids:
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-            ticks += sum(map(int, file.read().rpartition(b")")[2].split()[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+def _cpu_of(pid):
+    """A process's number and start, its CPU seconds, and those of its ended children; None if it
+    has ended.
+    """
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        fields = [int(field) for field in file.read().rpartition(b")")[2].split()[1:]]
+        tick = os.sysconf("SC_CLK_TCK")
+        return (pid, fields[18]), sum(fields[10:12]) / tick, sum(fields[12:14]) / tick
+    return None
 
 
 def _cpu_of_ended():

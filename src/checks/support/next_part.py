@@ -34,7 +34,8 @@ def unwritten_parts(folder: Path) -> list[Part]:
         places = [folder / name, folder / PurePosixPath(name).name]
         file = next((place for place in places if place.is_file()), places[0])
         source = file if file.is_file() else GIVEN / name
-        for line, question, what in unwritten(name, source.read_bytes()):
+        content = source.read_bytes() if source.is_file() else b""
+        for line, question, what in unwritten(name, content):
             found.append(Part(question, what, file, line))
     return found
 
@@ -100,7 +101,7 @@ def advise(report: Report, folder: Path, repeat: Callable[[list[str]], str]) -> 
 def _mend_at(check, report, folder):
     """Where the message of a failed check points to, or where the part of its question begins."""
     message = report.outcomes[check.id].message
-    if named := re.match(r"([\w/]+\.py), line (\d+): ", message):
+    if named := re.search(r"(?:^|Where it was: )([\w/]+\.py), line (\d+)", message):
         return _place(folder / named[1], named[2])
     for name in STUDENT_FILES if folder.is_dir() else ():
         file = folder / name

@@ -162,6 +162,8 @@ def put_in_place(taken: Path, package: Path) -> None:
 
 def code_limit(name: str) -> int | None:
     """Return the size limit in bytes of a code or answer file; None for other files."""
+    if Path(name).name.startswith("."):  # of an editor, or of a Mac
+        return None
     original = original_name(name)  # look-alikes are copied, to be named if a file is missing
     if name.endswith(".py") or original in STUDENT_FILES:
         return 1 << 20

@@ -232,6 +232,27 @@ for top in ("/tmp", "/dev/shm"):
         checks=(*TWO, "1d"),  # whose optimizer needs imports that make folders
     ),
     leaves(
+        "state-in-the-folders-themselves",
+        "Leaves notes for the next check in attributes of /tmp and /dev/shm, and has all that is "
+        "made there closed to everybody; keeps the server to one core, and gives it no priority.",
+        "The next check finds none, and has a folder of its own.",
+        """
+import signal, struct
+closed = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, 0, 2**32 - 1) for tag in (1, 4, 32))
+if os.getpriority(os.PRIO_PROCESS, 0) > 0 or os.sched_getaffinity(0) == {0}:
+    loot("the server is slower")
+for folder in ("/tmp", "/dev/shm"):
+    attempt(lambda: os.getxattr(folder, "user.note") and loot("a note at " + folder))
+    if not os.stat(folder).st_mode & 0o200:
+        loot("no writing in " + folder)
+for folder in ("/tmp", "/dev/shm"):
+    attempt(lambda: os.setxattr(folder, "user.note", b"@MARK@"), lambda: os.setxattr(folder, "system.posix_acl_default", closed),
+            lambda: os.chmod(folder, 0o500))
+attempt(lambda: os.setpriority(os.PRIO_USER, 0, 19), lambda: os.sched_setaffinity(os.getppid(), {0}), lambda: os.kill(os.getppid(), signal.SIGINT))
+""",
+        lasting=True,
+    ),
+    leaves(
         "state-in-moved-folders",
         "Renames the folders above those that it can only read, and puts others in their places.",
         "The next check finds all as it was.",
