@@ -177,11 +177,12 @@ class Server:
                 return "judge gone", None
             with contextlib.suppress(BlockingIOError):
                 os.read(self.wake, 4096)
-            while status is None and (ended := os.waitpid(-1, os.WNOHANG))[0]:  # orphans, too
-                status = ended[1] if ended[0] == pid else None
+            while status is None and (child := os.waitpid(-1, os.WNOHANG))[0]:  # orphans, too
+                status = child[1] if child[0] == pid else None
             # at its end, too: it may have been quick
-            if status is not None or time.monotonic() > next_look:
-                if (broken := watched.broken()) or status is not None:
+            ended = status is not None
+            if ended or time.monotonic() > next_look:
+                if (broken := watched.broken(ended)) or ended:
                     return broken, status
                 next_look = time.monotonic() + LOOK_SECONDS
 

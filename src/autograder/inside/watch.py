@@ -44,8 +44,12 @@ class Watched:
         self.before = _used(folders) if level == "bubblewrap" else (0, 0)
         self.own = _resident(os.getpid())  # each fork begins with our memory
 
-    def broken(self) -> str | None:
-        """The limit that they exceed together: timeout, processes, memory, output or disk."""
+    def broken(self, ended: bool) -> str | None:
+        """The limit that they exceed together: timeout, processes, memory, output or disk.
+
+        Args:
+            ended: the fork has ended, so this is the last look.
+        """
         limits, pids = self.limits, descendants()
         self.seconds = time.monotonic() - self.started
         # A child whose parent ignores its end takes its time with it, so what was seen counts, too.
@@ -61,7 +65,7 @@ class Watched:
             return "memory"
         if os.fstat(self.output).st_size > limits["output"] << 20:
             return "output"
-        if time.monotonic() > self.next_files:
+        if ended or time.monotonic() > self.next_files:
             size, files = self._files(pids)
             self.next_files = time.monotonic() + FILES_SECONDS
             if size > limits["disk"] << 20 or files > limits["disk_files"]:
