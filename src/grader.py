@@ -84,8 +84,8 @@ def refuse_contradictions(args: argparse.Namespace) -> None:
             raise UserError(f"{path} is a folder. Check {option}, which needs a file.")
         if path and not path.absolute().parent.is_dir():
             raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
-    if args.artifacts and not args.artifacts.is_dir():
-        raise UserError(f"{args.artifacts} is not a folder. Check --artifacts.")
+    if args.artifacts and not args.artifacts.exists():
+        raise UserError(f"{args.artifacts} does not exist. Check --artifacts.")
     if args.hidden and not list(args.hidden.rglob("q*.py")):
         raise UserError(f"{args.hidden} has no check files, q*.py. Check --hidden.")
 

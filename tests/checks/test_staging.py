@@ -1,7 +1,9 @@
 """Submissions of any layout become the package that is graded."""
 
+import os
 import re
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,26 @@ def test_files_without_folders_take_their_places(flat, tmp_path, moved):
     for name in (*STUDENT_FILES, *ANSWERS):
         assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name
     assert not any("missing" in notice for notice in notices)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_another_user_can_read_what_is_staged(mine, tmp_path):
+    """Whatever the source's modes, and the umask."""
+    (mine / "model.py").chmod(0o4700)
+    before = os.umask(0o077)
+    try:
+        package, _ = staged(mine, tmp_path)
+    finally:
+        os.umask(before)
+    for path in (package, *package.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
+
+
+def test_hidden_files_of_editors_do_no_harm(mine, tmp_path):
+    (mine / ".#attention.py").symlink_to("me@here.1234")  # Emacs: it is open, with changes
+    (mine / "._model.py").write_bytes(b"\0")
+    package, notices = staged(mine, tmp_path)
+    assert not notices and not [path.name for path in package.rglob(".*")]
 
 
 @pytest.mark.full

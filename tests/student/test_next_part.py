@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
-from autograder import read_manifest
-from checks.support.next_part import describe, next_part
+from autograder import Outcome, Report, Verdict, read_manifest
+from checks.support.next_part import advise, describe, next_part
 from checks.support.session import MANIFEST
 from conftest import ROOT, SOLUTION, STARTER
 
@@ -81,6 +81,20 @@ def test_a_missing_file_and_a_submission_without_folders(code):
     assert part.question == "1c" and "(the file is missing)" in describe(part, COURSE, "")
     (code / "problem5" / "encoder.py").rename(code / "encoder.py")
     assert next_part(code, COURSE, {"5d"}).file == code / "encoder.py"
+
+
+def test_a_file_that_no_starter_has_is_no_part(code, tmp_path, monkeypatch):
+    """As in a copy whose src/submission is the only starter."""
+    (code / "dataset.py").unlink()
+    monkeypatch.setattr("checks.support.next_part.GIVEN", tmp_path / "nowhere")
+    assert next_part(code, COURSE, ALL).question != "1c"
+
+
+def test_a_timeout_is_mended_where_it_was(code):
+    says = "No answer within 2 seconds.\nWhere it was: attention.py, line 64, in turn.\nA loop?"
+    outcome = Outcome("1h-3-basic", Verdict.TIMEOUT, 0.0, says, says)
+    report = Report(COURSE, {outcome.id: outcome}, 1, ("none", ""))
+    assert "attention.py:64; " in advise(report, code, " ".join)
 
 
 def test_the_page_is_that_of_the_release_or_the_section_is_named(code, tmp_path, monkeypatch):
