@@ -120,7 +120,7 @@ def read_own(source: Path) -> tuple[str, dict[str, str], str]:
             files = [path for path in sorted(results.iterdir()) if path.stat().st_size]
             digests |= dict(map(_result, files))
         try:
-            take(source, taken, code_limit, folders=FOLDERS)
+            take(source, taken, code_limit, folders=FOLDERS, known=STUDENT_FILES)
             put_in_place(taken, package)
             files = [name for name in STUDENT_FILES if (package / name).is_file()]
             code = {name: (package / name).read_bytes() for name in files}

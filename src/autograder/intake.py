@@ -13,7 +13,7 @@ import stat
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from os.path import commonprefix
@@ -50,6 +50,7 @@ def take(
     limit_of: Callable[[str], int | None],
     limits: Limits = Limits(),
     folders: tuple[str, ...] = (),
+    known: Collection[str] = (),
 ) -> list[str]:
     """Copy the wanted files of a submission into a new folder: all of them, or nothing.
 
@@ -61,6 +62,7 @@ def take(
             in one of `folders`; None to leave the file out.
         limits: how much is accepted.
         folders: names of a submission's subfolders that may also contain wanted files.
+        known: names that tell which folder of a zip is the submission, if it has any of them.
 
     Returns:
         Sentences for the person who handed it in: what was left out of a zip.
@@ -79,7 +81,7 @@ def take(
             with _reading(name, "is not a zip file, or is damaged"):
                 file = stack.enter_context(_Sparing(io.FileIO(source)))
                 archive = zipfile.ZipFile(file)
-            found, left_out = _in_zip(archive, name, limit_of, folders)
+            found, left_out = _in_zip(archive, name, limit_of, folders, known)
         else:
             raise Refused(
                 f"{_shown(name)} does not exist, or is neither a folder nor a zip file. Check the "
@@ -215,17 +217,17 @@ class _Sparing(io.BufferedReader):
         return super().read(size)
 
 
-def _in_zip(archive, name, limit_of, folders):
+def _in_zip(archive, name, limit_of, folders, known):
     """As _in_folder; and the names of what is left out."""
-    files, wanted = [], set()  # of each file: its submission's folder, its name in it, its entry
+    files = []  # of each: its submission's folder, its name in it, its entry
     for info in archive.filelist:
         path = info.filename.replace("\\", "/")  # written by old Windows programs
         parts = PurePosixPath(path).parts
         if parts and not path.endswith("/") and not PASSED_OVER.intersection(parts):
             inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
             files.append((parts[:-inner], "/".join(parts[-inner:]), info))
-            if limit_of(files[-1][1]) is not None:
-                wanted.add(parts[:-inner])
+    wanted = {folder for folder, file, _ in files if limit_of(file) is not None}
+    wanted = {folder for folder, file, _ in files if file in known} or wanted
     top = commonprefix([folder for folder, _, _ in files])
     home = _home(wanted, top, name)
     found, left_out = [], {}

@@ -71,6 +71,17 @@ def test_another_user_can_read_what_is_staged(mine, tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
 
 
+def test_a_whole_repository_is_taken_although_a_program_lies_at_its_top(mine, tmp_path):
+    repository = tmp_path / "repository"
+    shutil.copytree(mine, repository / "src" / "submission")
+    (repository / "scratch.py").write_text("x = 1\n", encoding="utf-8")
+    (repository / "tests").mkdir()
+    (repository / "tests" / "__init__.py").touch()
+    package, (notice,) = staged(zipped(repository, "zip"), tmp_path)
+    assert (package / "model.py").read_bytes() == (mine / "model.py").read_bytes()
+    assert "scratch.py" in notice
+
+
 def test_hidden_files_of_editors_do_no_harm(mine, tmp_path):
     (mine / ".#attention.py").symlink_to("me@here.1234")  # Emacs: it is open, with changes
     (mine / "._model.py").write_bytes(b"\0")

@@ -95,14 +95,14 @@ class Desk:
         path.write_bytes(data)
         return path
 
-    def take(self, raw=None, wanted=WANTED, folders=(), **limits):
+    def take(self, raw=None, wanted=WANTED, folders=(), known=(), **limits):
         """What was taken in, by name, and the notices."""
         source = self.files
         if raw is not None:
             source = self.folder / "work.zip"
             source.write_bytes(raw)
         limit_of = wanted if callable(wanted) else wanted.get
-        notices = take(source, self.into, limit_of, Limits(**limits), folders)
+        notices = take(source, self.into, limit_of, Limits(**limits), folders, known)
         assert os.listdir(self.into.parent) == ["taken"]
         paths = [path for path in self.into.rglob("*") if path.is_file()]
         return {p.relative_to(self.into).as_posix(): p.read_bytes() for p in paths}, notices
@@ -175,6 +175,14 @@ def test_the_folder_with_the_files_is_found(desk, home):
         notices = desk.takes([re.split(r"[/\\]", names[0])[-1]], forge(*order))
         named = [name for text in notices for name in text.rstrip(".").split(": ")[1].split(", ")]
         assert sorted(named) == sorted(others)
+
+
+def test_a_file_that_anybody_may_have_is_no_submission(desk):
+    names = ["a/scratch.py", "a/src/submission/model.py", "a/src/submission/more.py"]
+    raw, wanted = forge(*names), {name: 100 for name in ("scratch.py", "more.py", "model.py")}
+    (notice,) = desk.takes(["model.py", "more.py"], raw, wanted=wanted, known=["model.py"])
+    assert "scratch.py" in notice
+    desk.takes(["scratch.py"], raw, wanted=wanted, known=["other.py"])
 
 
 # Names

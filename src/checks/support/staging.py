@@ -39,6 +39,7 @@ GIVEN = UNSPOILED if (UNSPOILED / "__init__.py").is_file() else SRC / "submissio
 DECODER = next(SRC.glob("jobs/problem*/answers.py"), None)
 START, END = "### START_CODE_HERE ###", "### END_CODE_HERE ###"
 OFFERED = "numpy, torch (but not in files for NumPy alone), tqdm and Python's standard library"
+WRITTEN = (*STUDENT_FILES, *ANSWERS, *MADE_BY)  # what tells a submission from other folders
 RESULTS = "results"  # the folder of weights and predictions, next to the package
 # statements that change torch for all code that runs later
 GLOBAL = re.compile(r"^\s*((?:torch\.)?set_(?:default_\w+|grad_enabled)\()")
@@ -193,7 +194,7 @@ def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> 
         if source.is_dir() and not any(map(limit_of, names_in(source))):
             into.mkdir()  # the checks report missing files
             return []
-        return take(source, into, limit_of, folders=FOLDERS)
+        return take(source, into, limit_of, folders=FOLDERS, known=WRITTEN)
     except Refused as error:
         raise NotTaken(
             harmless(f"{error} Nothing of {source.name or source} was graded.")
