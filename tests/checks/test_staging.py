@@ -82,6 +82,13 @@ def test_a_whole_repository_is_taken_although_a_program_lies_at_its_top(mine, tm
     assert "scratch.py" in notice
 
 
+def test_missing_files_are_one_notice(mine, tmp_path):
+    for name in ("helper.py", "model.py"):
+        (mine / name).unlink()
+    _, notices = staged(mine, tmp_path)
+    assert notices == ["helper.py, model.py are missing: checks that need them earn no points."]
+
+
 def test_hidden_files_of_editors_do_no_harm(mine, tmp_path):
     (mine / ".#attention.py").symlink_to("me@here.1234")  # Emacs: it is open, with changes
     (mine / "._model.py").write_bytes(b"\0")

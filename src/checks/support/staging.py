@@ -105,14 +105,14 @@ def stage(
             if result_limit(path.name):
                 path.rename(into / RESULTS / path.name)
     put_in_place(taken, package)
-    unusable = {}
+    unusable, missing = {}, []
     for name in files_of(problems):
         if why := why_unusable(package, name, source if source.is_dir() else None):
             unusable[name] = why
             (package / name).unlink(missing_ok=True)
             notices.append(f"{why} Checks that need it earn no points.")
         elif not (package / name).is_file():
-            notices.append(f"{name} is missing: checks that need it earn no points.")
+            missing.append(name)
         elif name in STUDENT_FILES and (line := first_change_outside(package / name, name)):
             notices.append(
                 f"{name} differs from the starter outside the markers, first in line {line}. It is "
@@ -120,6 +120,11 @@ def stage(
             )
         if (package / name).is_file():
             notices += global_settings(package / name, name)
+    if missing:
+        verb, it = ("is", "it") if len(missing) == 1 else ("are", "them")
+        notices.append(
+            f"{', '.join(missing)} {verb} missing: checks that need {it} earn no points."
+        )
     for name in (*SUPPLIED, "__init__.py"):
         path = package / name
         if path.is_file() and _text(path) != _text(GIVEN / name):
