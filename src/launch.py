@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -23,7 +22,7 @@ VENV = ROOT / ".venv"
 # Which build of torch .venv has, and the digest of what was installed; empty until it is complete.
 STAMP = VENV / "made-from"
 # A complete .venv while another is made in its place; what is being removed; who makes one.
-OLD, TRASH, LOCK = ROOT / ".venv.old", ".venv.trash-", ROOT / ".venv.lock"
+OLD, TRASH, LOCK = ROOT / ".venv.old", ROOT / ".venv.trash", ROOT / ".venv.lock"
 
 # The files of versions and hashes, and the extra tables of pyproject.toml that are in them.
 LOCKS = {"requirements.lock": (), "requirements-dev.lock": ("instructor", "dev")}
@@ -43,7 +42,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def run(python: str | Path, *words: str | Path) -> int:
+def succeeds(*command) -> bool:
+    """Run a command, with what it prints on stderr; whether it succeeds."""
+    # a pip that outlives a launcher which is killed keeps the lock
+    return subprocess.run([*map(str, command)], stdout=sys.stderr, close_fds=False).returncode == 0
+
+
+def become(python: str | Path, *words: str | Path) -> int:
     """Become a Python that runs `words`; where a process can't, wait for it and return its exit
     code.
     """
@@ -65,27 +70,27 @@ def launch(words: list[str]) -> int:
         Refused: nothing runs.
         OSError: pyproject.toml or the lock file is missing, or .venv can't be written.
     """
-    target = words[0] if words else "help"
+    target, job = words[0] if words else "help", [ROOT / "src" / "run.py", *words]
     if target == "collect":  # collect_submission.sh and .bat; any Python will do
-        return run(sys.executable, ROOT / "src" / "collect.py", *words[1:])
+        return become(sys.executable, ROOT / "src" / "collect.py", *words[1:])
     if target == "test" and not (ROOT / "tests").is_dir():
         raise Refused(
             "The project's tests are not part of this copy. To grade your code: python "
             "src/grader.py"
         )
-    job = [ROOT / "src" / "run.py", *words]
     runs_job = target not in ("test", "python")
     if target == "help" or runs_job and {"-h", "--help"} & {*words}:
-        return run(sys.executable, job[0], "--help")
+        return become(sys.executable, job[0], "--help")
     staff = (ROOT / "instructor").is_dir()
     pins = read_pins(("instructor", "dev")[: 1 + (target == "test")] if staff else ())
-    python = sys.executable
-    inside = VENV.exists() and os.path.samefile(Path(python).parents[1], VENV)
-    if inside and is_ours() or not has_packages(pins):
+    python = Path(sys.executable)
+    active = VENV.exists() and python.parents[1].samefile(VENV)
+    ours = not VENV.is_symlink() and (STAMP.exists() or not any(VENV.glob("*")))
+    if active and ours or not has_packages(pins):
         python = venv_python()
-        if not is_ours():
-            if not inside and python.exists():  # which sees whether that one has them
-                return run(python, __file__, *words)
+        if not ours and not active and python.exists():
+            return become(python, __file__, *words)  # which sees whether that one has them
+        if not ours:
             raise Refused(
                 f"{VENV} lacks some of: {' '.join(pins)}.\n{COMMAND} did not make it, so it leaves "
                 f"it as it is. Activate it and run: pip install -e '{ROOT}"
@@ -93,23 +98,20 @@ def launch(words: list[str]) -> int:
                 f"Or remove it, and {COMMAND} makes its own."
             )
         lock = ROOT / list(LOCKS)[staff]
-        if not is_current(lock, pins["torch"]):
+        if not is_made(lock, pins["torch"]):
             # a misspelled target should not cost a download
-            check = [sys.executable, *map(str, job), "--check"]
-            if runs_job and (code := subprocess.run(check, stdout=sys.stderr).returncode):
-                return code
+            if runs_job and not succeeds(sys.executable, *job, "--check"):
+                return 2
             make_environment(lock, pins["torch"])
-        elif build_asked() == "cpu" and not os.environ.get("TORCH_BUILD") and has_nvidia_gpu():
+        elif read_stamp().startswith("cpu") and not os.environ.get("TORCH_BUILD") and has_gpu():
             say(
                 f"The torch in {VENV} is without CUDA, so the NVIDIA GPU here is not used. With "
                 f"TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."
             )
-    if target == "python":
-        return run(python, *words[1:])
     if target == "test":
         os.chdir(ROOT)
-        return run(python, "-m", "pytest", *words[1:])
-    return run(python, *job)
+    runs = {"python": words[1:], "test": ["-m", "pytest", *words[1:]]}
+    return become(python, *runs.get(target, job))
 
 
 def read_pins(tables: tuple[str, ...]) -> dict[str, str]:
@@ -117,10 +119,9 @@ def read_pins(tables: tuple[str, ...]) -> dict[str, str]:
     extra tables included; of a range of versions, the newest.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pins = list(project["dependencies"])
-    for table in tables:
-        pins += project["optional-dependencies"][table]
-    pins = [re.sub(r">=.*<=", "==", pin) for pin in pins if "=" in pin and ";" not in pin]
+    extras = (pin for table in tables for pin in project["optional-dependencies"][table])
+    pins = [re.sub(r">=.*<=", "==", pin) for pin in (*project["dependencies"], *extras)]
+    pins = [pin for pin in pins if "==" in pin and ";" not in pin]
     return {pin.partition("==")[0]: pin for pin in pins}
 
 
@@ -132,64 +133,35 @@ def has_packages(names) -> bool:
         return False
 
 
+def has_gpu() -> bool:
+    """Whether this machine has NVIDIA's driver."""
+    places = ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/nvidia-smi")
+    return shutil.which("nvidia-smi") is not None or any(map(os.path.exists, places))
+
+
 def venv_python() -> Path:
     """The Python of .venv, whichever system made that."""
     scripts = VENV / "Scripts"
     return scripts / "python.exe" if scripts.is_dir() else VENV / "bin" / "python"
 
 
-def is_ours() -> bool:
-    """Whether .venv may be changed: we have made it, or begun to, or it is not there. A link leads
-    to another copy's.
+def read_stamp() -> str:
+    """What is in our .venv; "" if it is not there or not complete."""
+    return STAMP.read_text(encoding="utf-8") if STAMP.exists() else ""
+
+
+def wanted_stamp(lock: Path, torch: str) -> str:
+    """What .venv should be made from. The build of torch is that of the variable TORCH_BUILD (cpu,
+    cuda, or a folder of PyTorch's index such as cu126), else that which is there.
     """
-    return not VENV.is_symlink() and (STAMP.exists() or not any(VENV.glob("*")))
-
-
-def build_there() -> str:
-    """The build of torch in a complete .venv of ours, else ""."""
-    return STAMP.read_text(encoding="utf-8").partition(" ")[0] if STAMP.exists() else ""
-
-
-def build_asked() -> str:
-    """The build of torch that .venv must have: that of the variable TORCH_BUILD (cpu, cuda, or a
-    folder of PyTorch's index such as cu126), else that which is there; "" if neither is.
-    """
-    return os.environ.get("TORCH_BUILD") or build_there()
-
-
-def made_from(build: str, lock: Path, torch: str) -> str:
-    """What STAMP says when a build of torch and the lock file's packages are installed."""
+    build = os.environ.get("TORCH_BUILD") or read_stamp().partition(" ")[0]
+    build = build or ("cuda" if has_gpu() else "cpu")
     return f"{build} {hashlib.sha256(lock.read_bytes() + torch.encode()).hexdigest()}"
 
 
-def is_current(lock: Path, torch: str) -> bool:
+def is_made(lock: Path, torch: str) -> bool:
     """Whether our .venv has all that is wanted. (Its Python is gone when the system's is.)"""
-    there = STAMP.read_text(encoding="utf-8") if STAMP.exists() else ""
-    return there == made_from(build_asked(), lock, torch) and venv_python().exists()
-
-
-def has_nvidia_gpu() -> bool:
-    """Whether this machine has NVIDIA's driver."""
-    places = ("/proc/driver/nvidia/version", "/usr/lib/wsl/lib/nvidia-smi")
-    return shutil.which("nvidia-smi") is not None or any(map(os.path.exists, places))
-
-
-def has_lock(file) -> bool:
-    """Try to take the lock of an open file, which ends with the process; whether we have it."""
-    try:
-        if WINDOWS:
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:
-        pass  # a file system without locks
-    return True
+    return read_stamp() == wanted_stamp(lock, torch) and venv_python().exists()
 
 
 def make_environment(lock: Path, torch: str) -> None:
@@ -201,46 +173,46 @@ def make_environment(lock: Path, torch: str) -> None:
         OSError: a folder can't be written, or is in use.
     """
     with LOCK.open("w", encoding="utf-8") as file:
-        os.set_inheritable(file.fileno(), True)  # pip may outlive a launcher that is killed
-        if not has_lock(file):
-            say(f"Another {COMMAND} is making {VENV}; this one waits for it.")
-            while not has_lock(file):
-                time.sleep(0.5)
-        restore()  # a launcher may have been killed
-        if is_current(lock, torch):
+        os.set_inheritable(file.fileno(), True)
+        with contextlib.suppress(ImportError, OSError):  # Windows; a file system without locks
+            import fcntl
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say(f"Another {COMMAND} is making {VENV}; this one waits for it.")
+                fcntl.flock(file, fcntl.LOCK_EX)
+        settle()  # a launcher may have been killed
+        if is_made(lock, torch):
             return
-        build = build_asked() or ("cuda" if has_nvidia_gpu() else "cpu")
+        wanted = wanted_stamp(lock, torch)
         try:
-            discard(OLD)
-            if build_there():
+            if read_stamp():
                 VENV.rename(OLD)
-            discard(VENV)
+            remove(VENV)
             VENV.mkdir()
             STAMP.touch()
-            install(lock, torch, build)
-            STAMP.write_text(made_from(build, lock, torch), encoding="utf-8")
+            install(lock, torch, wanted.partition(" ")[0])
+            STAMP.write_text(wanted, encoding="utf-8")
         finally:
-            restore()
-        discard(OLD)
+            settle()
 
 
-def restore() -> None:
-    """Take back a .venv that was set aside, if none was completed in its place."""
-    if OLD.exists() and is_ours() and not build_there():
-        discard(VENV)
+def settle() -> None:
+    """End with one .venv: the new one if it is complete, else the old one."""
+    if OLD.exists() and not read_stamp():
+        remove(VENV)
         OLD.rename(VENV)
         say(f"{VENV} is as it was before.")
+    remove(OLD)
 
 
-def discard(folder: Path) -> None:
+def remove(folder: Path) -> None:
     """Remove a folder, if it is there: at once, as others see it, though it takes a while."""
+    shutil.rmtree(TRASH, ignore_errors=True)
     if folder.exists():
-        folder.rename(ROOT / f"{TRASH}{time.time_ns()}")
-    for trash in ROOT.glob(f"{TRASH}*"):  # on network drives, files in use stay a while
-        if trash.is_dir() and not trash.is_symlink():
-            shutil.rmtree(trash, ignore_errors=True)
-        else:
-            trash.unlink()
+        folder.rename(TRASH)
+        shutil.rmtree(TRASH, ignore_errors=True)
 
 
 def install(lock: Path, torch: str, build: str) -> None:
@@ -252,36 +224,34 @@ def install(lock: Path, torch: str, build: str) -> None:
         build: its build: cpu, cuda, or a folder of PyTorch's index.
     """
     uv, chosen = shutil.which("uv"), os.environ.get("TORCH_BUILD")
-    # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac
-    on_pypi = {"linux": "cuda", "win32": "cpu"}.get(sys.platform, build)
-    index = ["--index-url", TORCH_INDEX + (CUDA if build == "cuda" else build)]
-    index += ["--no-deps"] if build == "cpu" else []  # CUDA's libraries are there
-    what, other = (
-        ("without CUDA, 1.2 GB", "cuda") if build == "cpu" else ("with CUDA, several GB", "cpu")
-    )
-    say(f"Making an environment in {VENV}: once, some minutes, {what}.")
+    size, other = ("1.2 GB", "cuda") if build == "cpu" else ("several GB", "cpu")
+    kind = "without CUDA" if build == "cpu" else "with CUDA"
+    say(f"Making an environment in {VENV}: once, some minutes, {kind}, {size}.")
     if not chosen:
         say(f"The variable TORCH_BUILD={other} chooses another torch.")
     # not .venv's own Python, which may be the active one
     base = getattr(sys, "_base_executable", None) or sys.executable
     # with pip, which students will want: that of another Python would install elsewhere
     make = [uv, "venv", "--quiet", "--seed", "--allow-existing", "--python", base]
-    if not succeeds(*(make if uv else [base, "-m", "venv"]), str(VENV)):
+    if not succeeds(*(make if uv else [base, "-m", "venv"]), VENV):
         raise Refused(
             f"{VENV} could not be made; {'uv' if uv else 'Python'} says why above. On Debian and "
             "Ubuntu, Python needs the package python3-venv.\n"
             f"Or activate your own environment and run: pip install -e '{ROOT}'"
         )
-    python = str(venv_python())
+    python = venv_python()
     packages = [uv, "pip", "install", "--python", python]
     if not uv:
         packages = [python, "-m", "pip", "install", "--disable-pip-version-check"]
     packages += [] if sys.stderr.isatty() else ["--quiet"]  # with its progress
-    # for a build that nobody has chosen, PyPI will do where the index can't be reached
-    sources = [] if build == on_pypi else [index]
-    sources += [[]] if build == on_pypi or build in ("cpu", "cuda") and not chosen else []
+    # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac. For a
+    # build that nobody has chosen, it will do where PyTorch's index can't be reached.
+    on_pypi = {"linux": "cuda", "win32": "cpu"}.get(sys.platform, build)
+    index = ["--index-url", TORCH_INDEX + (CUDA if build == "cuda" else build)]
+    index += ["--no-deps"] if build == "cpu" else []  # CUDA's libraries are there
+    sources = [[]] if build == on_pypi else [index] if chosen else [index, []]
     if not (
-        succeeds(*packages, "--require-hashes", "--no-deps", "-r", str(lock))
+        succeeds(*packages, "--require-hashes", "--no-deps", "-r", lock)
         and any(succeeds(*packages, *source, torch) for source in sources)
     ):
         raise Refused(
@@ -289,11 +259,6 @@ def install(lock: Path, torch: str, build: str) -> None:
             f"{COMMAND} needs the network for this, once: connect this machine, and try again."
             + (f" Or is there no {torch} in {index[1]}?" if [] not in sources else "")
         )
-
-
-def succeeds(*command: str) -> bool:
-    """Run a command, what it prints on stderr; whether it succeeds."""
-    return subprocess.run(command, stdout=sys.stderr, close_fds=False).returncode == 0
 
 
 def main() -> int:
