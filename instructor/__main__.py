@@ -1,5 +1,6 @@
 """The instructor's command line: `python -m instructor COMMAND`."""
 
+import signal
 import sys
 
 from common.files import UserError
@@ -146,4 +147,6 @@ def _parse(words=None):
 
 
 if __name__ == "__main__":
+    # so that temporary folders are removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -56,68 +56,69 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
         submission: the student.Submission that raised it.
         memory: the check's limit in MiB.
     """
-    failed = _failed(error, submission, memory)
-    failed.error = error
-    return failed
-
-
-def _failed(error, submission, memory):
-    kinds, text = error.kinds, error.text
-    where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}" if error.frames else ""
-    first = f"{where}: " if where else ""
     trace = "".join(
         f"\n  {file}, line {line}, in {function}\n    {code}"
         for file, line, function, code in error.frames
     )
     if error.type == "TooLarge":
-        return WrongAnswer(f"What the code returned is too large: {text}.")
-    # raised there, not in torch
-    if (
-        "NotImplementedError" in kinds
-        and error.frames
-        and "NotImplementedError" in error.frames[-1][3]
-    ):
-        file, line, function, _ = error.frames[-1]
-        what = re.sub(r"^\w+: ", "", text) or function  # the question is known
-        return NotImplementedYet(f"{file}:{line}  {what}")
-    if why := submission.unusable.get(_absent(error, submission)):
-        return Failed(Verdict.EXCEPTION, why + trace)
+        failed = WrongAnswer(f"What the code returned is too large: {error.text}.")
+    elif unwritten := _unwritten(error):
+        failed = NotImplementedYet(unwritten)
+    elif why := submission.unusable.get(_absent(error, submission)):
+        failed = Failed(Verdict.EXCEPTION, why + trace)
+    elif missing := _missing(error, submission):
+        failed = NotImplementedYet(missing + trace)
+    else:
+        where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}: " if error.frames else ""
+        verdict, says = _verdict(error, submission, memory)
+        failed = Failed(verdict, where + says + trace)
+    failed.error = error
+    return failed
+
+
+def _unwritten(error):
+    """Which part of the submission is not written; None for any other error."""
+    if "NotImplementedError" in error.kinds and error.frames:
+        file, line, function, code = error.frames[-1]
+        if "NotImplementedError" in code:  # raised there, not in torch
+            part = re.sub(r"^\w+: ", "", error.text)  # the question is known
+            return f"{file}:{line}  {part or function}"
+    return None
+
+
+def _verdict(error, submission, memory):
+    """The verdict, and a sentence."""
+    kinds, text = error.kinds, error.text
     if statement := _right_import(error, submission.root):
-        return Failed(
-            Verdict.EXCEPTION,
-            f"{first}{error.type}: {text}. To import from another file of the submission, write "
-            f"`{statement}`.{trace}",
+        return Verdict.EXCEPTION, (
+            f"{error.type}: {text}. To import from another file of the submission, write "
+            f"`{statement}`."
         )
-    if missing := _missing(error, submission):
-        return NotImplementedYet(missing + trace)
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):
-        return Failed(
-            Verdict.OUT_OF_MEMORY, f"{first}the code needs more than {memory} MiB of memory.{trace}"
-        )
+        return Verdict.OUT_OF_MEMORY, f"the code needs more than {memory} MiB of memory."
     if "ModuleNotFoundError" in kinds:
-        return Failed(
-            Verdict.EXCEPTION,
-            f"{first}there is no module {error.name!r} here. The code may import "
-            f"{submission.offered}.{trace}",
+        return Verdict.EXCEPTION, (
+            f"there is no module {error.name!r} here. The code may import {submission.offered}."
         )
     if "SystemExit" in kinds:
         code = "" if text == "None" else text
-        return Failed(
-            Verdict.EXCEPTION,
-            f"{first}the code called exit({code}), which ends the program instead of "
-            f"returning.{trace}",
+        return Verdict.EXCEPTION, (
+            f"the code called exit({code}), which ends the program instead of returning."
+        )
+    if "BdbQuit" in kinds:
+        return Verdict.EXCEPTION, (
+            "breakpoint() ended the code, since the debugger was quit, or has no terminal. It has "
+            "one with --debug."
         )
     if NO_GPU.search(text):
-        return Failed(
-            Verdict.EXCEPTION,
-            f"{first}grading has no GPU: {text}. Put a tensor where an input is: "
-            f"device=x.device.{trace}",
+        return Verdict.EXCEPTION, (
+            f"grading has no GPU: {text}. Put a tensor where an input is: device=x.device."
         )
     if "PermissionError" in kinds:
-        return Failed(Verdict.BLOCKED, f"{first}the grader does not allow this: {text}{trace}")
+        return Verdict.BLOCKED, f"the grader does not allow this: {text}"
     if limit := _broken_limit(kinds, text):
-        return Failed(Verdict.BLOCKED, f"{first}{limit} {text}{trace}")
-    return Failed(Verdict.EXCEPTION, f"{first}{error.type}: {text}{trace}")
+        return Verdict.BLOCKED, f"{limit} {text}"
+    return Verdict.EXCEPTION, f"{error.type}: {text}"
 
 
 def _broken_limit(kinds, text):

@@ -70,6 +70,11 @@ BEHAVIORS = {
         "toy.py, line 1: there is no module 'pandas_of_the_sea' here",
     ),
     "exit": (answers("exit(0)"), Verdict.EXCEPTION, "called exit(0)"),
+    "breakpoint": (
+        answers("breakpoint()"),
+        Verdict.EXCEPTION,
+        "has no terminal. It has one with --debug",
+    ),
     "exit at import": ("import sys\nsys.exit()\n", Verdict.EXCEPTION, "called exit()"),
     "os._exit": (answers("__import__('os')._exit(0)"), Verdict.CRASHED, "exit code 0"),
     "segmentation fault": (

@@ -146,3 +146,8 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
     monkeypatch.setattr(sandbox, "__file__", str(ours / "src" / "sandbox.py"))
     shown = sandbox.python_folders()
     assert str(packages) in shown and not {".", *never} & {*shown}
+
+
+def test_two_servers_never_have_the_same_user():
+    """One could stop the other's forks."""
+    assert not {*sandbox.free_users(2)} & {*sandbox.free_users(2)}

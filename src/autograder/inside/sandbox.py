@@ -60,6 +60,7 @@ SYSTEM = (
 HARDWARE = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
 SHARED_MEMORY = "/dev/shm"  # multiprocessing keeps locks there, torch the workers' batches
+CLAIMS = []  # sockets whose names tell other servers which users this one has
 
 
 class SandboxError(OSError):
@@ -205,7 +206,7 @@ def restrict_files(read: list[str], write: list[str]) -> None:
 
 
 def free_users(count: int) -> list[int]:
-    """User ids that no account and no process uses.
+    """User ids that no account and no process uses. They are this process's until it ends.
 
     Raises:
         SandboxError: none is free, or we are not root.
@@ -224,11 +225,23 @@ def free_users(count: int) -> list[int]:
         with contextlib.suppress(KeyError):
             pwd.getpwuid(user)
             continue
-        if user not in taken:
+        if user not in taken and _claim(user):
             found.append(user)
         if len(found) == count:
             return found
     raise SandboxError("another user: no user id is free")
+
+
+def _claim(user):
+    """Whether no other server has this user, whose forks could stop ours."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0autograder-user-{user}")  # free again when this process ends
+    except OSError:
+        claim.close()
+        return False
+    CLAIMS.append(claim)
+    return True
 
 
 @contextlib.contextmanager

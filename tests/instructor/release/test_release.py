@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -490,6 +491,17 @@ def test_a_release_that_is_wrong_leaves_nothing(
 
 
 # The proof
+
+
+def test_a_release_that_is_stopped_leaves_nothing(tmp_path):
+    words = "release --no-handout --no-proof".split()
+    command = [sys.executable, "-m", "instructor", *words, str(tmp_path / "release")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, encoding="utf-8")
+    while process.poll() is None and not list(tmp_path.glob(".release-*")):
+        time.sleep(0.05)
+    process.terminate()
+    assert "Interrupted" in process.communicate(timeout=60)[1] and process.returncode == 130
+    assert not list(tmp_path.iterdir())
 
 
 def prove_spoiled(built, tmp_path, name, change):
