@@ -40,7 +40,6 @@ SWITCHES = {
 PATHS = {
     "submission": "the code to grade, a folder or a zip file (default: src/submission)",
     "artifacts": "where the results of ./run.sh are (default: the submission's folder)",
-    "hidden": "the hidden checks, for staff (default: this copy's, if it has any)",
     "data": "the corpus and the questions (default: the preset's own data)",
     "gold": "the answers of the test questions, for staff",
     "json": "also write the result to a file",
@@ -86,8 +85,6 @@ def refuse_contradictions(args: argparse.Namespace) -> None:
             raise UserError(f"{path.absolute().parent} is not a folder. Check {option}.")
     if args.artifacts and not args.artifacts.exists():
         raise UserError(f"{args.artifacts} does not exist. Check --artifacts.")
-    if args.hidden and not list(args.hidden.rglob("q*.py")):
-        raise UserError(f"{args.hidden} has no check files, q*.py. Check --hidden.")
 
 
 def choose_checks(args: argparse.Namespace, manifest) -> list:
@@ -118,17 +115,13 @@ def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None
 
 def choose_setting(args: argparse.Namespace, submission: Path):
     """The Setting of a grading."""
-    from checks.support.session import Setting
+    from checks.support.session import STAFF, Setting
 
-    hidden = (args.hidden or ROOT / "instructor" / "checks").absolute()
-    if hidden.is_dir():
-        sys.path.append(str(hidden.parent.parent))
-    gold = args.gold or (hidden.parent / "gold" if (hidden.parent / "gold").is_dir() else None)
     # this copy's reference is the user's own code: grade it at the strongest level that there is
-    own = submission.resolve() == (ROOT / "instructor" / "solution").resolve()
+    own = submission.resolve() == (STAFF / "solution").resolve()
     return Setting(
-        hidden=hidden if hidden.is_dir() else None,
-        gold=gold and gold.absolute(),
+        hidden=(STAFF / "checks" / "secret.py").is_file(),
+        gold=args.gold and args.gold.absolute(),
         results=args.artifacts or results_beside(submission),
         preset=args.preset,
         data=args.data and args.data.absolute(),
@@ -195,8 +188,7 @@ def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bo
     from checks.support.watching import Files, watch
 
     setting = choose_setting(args, submission)
-    hidden = setting.hidden is not None
-    require_checks(args, checks, hidden)
+    require_checks(args, checks, setting.hidden)
     table.write(harmless(f"Grading {submission}"))
     if setting.results and not args.artifacts:
         selects = "(--artifacts DIR selects others)"
@@ -215,11 +207,11 @@ def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bo
 
         files = Files(submission) if args.watch else None  # what is saved from now on counts
         coded = [check for check in checks if check.coded]
-        runs = {check.id for check in coded if hidden or check.kind == "basic"}
+        runs = {check.id for check in coded if setting.hidden or check.kind == "basic"}
         rows = Rows(
             table, {check.id: check.id not in runs and Outcome(check.id) for check in coded}
         )
-        seed = draw_seed(secret=hidden) if args.seed is None else args.seed
+        seed = draw_seed(secret=setting.hidden) if args.seed is None else args.seed
         report = grade_with(seed, rows.add)
         for id in [*rows.waiting]:
             rows.add(report.outcomes[id])
@@ -255,7 +247,7 @@ def command_again(args: argparse.Namespace, ids: list[str], seed: int | None = N
     words = ["python", here.as_posix(), *ids]
     if seed is not None:
         words += ["--seed", str(seed)]
-    for option in ("submission", "artifacts", "preset", "data", "gold", "hidden"):
+    for option in ("submission", "artifacts", "preset", "data", "gold"):
         if getattr(args, option) is not None:
             words += [f"--{option}", str(getattr(args, option))]
     return shlex.join(words)

@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
         setting = setting_of(options)
         folder = Path(remembered["submissions"])
         # checks the folders
-        Context(folder, setting.preset, setting.data, setting.gold, {})
+        Context(folder, setting.preset, setting.data, setting.answers, {})
         found = find_submissions(folder)
         if args.at and not any(one.repository for one in found):
             raise UserError(

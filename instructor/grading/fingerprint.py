@@ -21,7 +21,7 @@ from checks.support.asked import by_reference
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
 from checks.support.regrade import places
 from checks.support.rounds import Rounds
-from checks.support.session import CHECKS, Setting
+from checks.support.session import Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
 from instructor import ROOT
@@ -99,15 +99,14 @@ class Fingerprints:
 
     def __init__(self, manifest: Manifest, setting: Setting):
         self._manifest = manifest
-        staff = setting.staff or setting.hidden
         self._files = {}  # by question; "" for what all share
-        for folder in sorted({CHECKS, setting.hidden or CHECKS, staff or CHECKS}):
+        for folder in sorted(setting.checks):
             for name, digest in _digests(folder, "**/*.py"):
                 questions = filter(None, map(QUESTION.fullmatch, name.split("/")))
                 question = next((match[1] for match in questions), "")
                 self._files.setdefault(question, []).append([name, digest])
         # staff's checks have rounds of their own
-        rounds = setting.rounds(manifest.questions) if staff else Rounds()
+        rounds = setting.rounds(manifest.questions) if setting.hidden else Rounds()
         for path in sorted(rounds.folder.glob("*.zip")):
             self._files.setdefault(path.stem, []).append(rounds.digest(path.stem))
         given = [_digests(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
@@ -123,20 +122,19 @@ class Fingerprints:
             for question in {question for question, _ in places(name, setting.reference)}:
                 self._reference.setdefault(question, []).append(file)
         # Results are judged with the data and the answers, too.
-        folders = [folder for folder in (setting.data or ROOT / "data", setting.gold) if folder]
+        folders = [folder for folder in (setting.data or ROOT / "data", setting.answers) if folder]
         accuracy = manifest.settings["accuracy"]
         self._results = _hash(
             [setting.preset, accuracy, [_digests(folder, "**/*.t*") for folder in folders]]
         )
-        context = Context(ROOT, setting.preset, setting.data, setting.gold, {})
+        context = Context(ROOT, setting.preset, setting.data, setting.answers, {})
         self._exercises = [_digest_of(context.path, name) for name in EXERCISES]
         self._exercises += [
             _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED
         ]
         coded = [check for check in manifest.checks.values() if check.coded]
-        folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
         ids = [check.id for check in coded]
-        self._verdicts = verdicts_in(folders, ids, by_reference)[0]
+        self._verdicts = verdicts_in(setting.checks, ids, by_reference)[0]
         self.wanted = {check.id: self._of(check) for check in coded}
 
     def _of(self, check):

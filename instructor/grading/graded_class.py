@@ -67,11 +67,10 @@ def options_of(state: State) -> dict:
 
 def setting_of(options: dict) -> Setting:
     """The Setting for these options."""
-    paths = {
-        name: Path(options[name]) if options[name] else None for name in ("hidden", "gold", "data")
-    }
     return Setting(
-        **paths,
+        hidden=True,
+        gold=Path(options["gold"]),
+        data=options["data"] and Path(options["data"]),
         preset=options["preset"],
         weak=options["weak"],
         seconds=options["seconds"],

@@ -121,7 +121,6 @@ def complete(options: dict, weak: bool) -> dict:
     return {
         **options,
         "title": read_course(title=options["title"]).title,
-        "hidden": str(ROOT / "instructor" / "checks"),
         "gold": options["gold"] or str(ROOT / "instructor" / "gold"),
         "weak": weak,
     }

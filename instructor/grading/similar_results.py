@@ -109,7 +109,7 @@ def load_answers(out: Path) -> list[np.ndarray]:
     with State(out) as state:
         setting = setting_of(options_of(state))
     presets = [setting.preset] if setting.preset else GRADED
-    context = Context(out, setting.preset, setting.data, setting.gold, {})
+    context = Context(out, setting.preset, setting.data, setting.answers, {})
     pairs = [context.pairs(PRESETS[name], "dev") for name in presets]
     return [np.array([place for _, place in each]) for each in pairs]
 

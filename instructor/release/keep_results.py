@@ -67,8 +67,7 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
 
 def grade_reference(results: Path) -> Report:
     """Grade the reference with its results by basic and hidden checks."""
-    hidden, gold = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
-    setting = Setting(hidden, gold, results=results, workers=cores())
+    setting = Setting(hidden=True, results=results, workers=cores())
     manifest = read_manifest(MANIFEST)
     checks = [check for check in manifest.checks.values() if check.coded]
     return grade_submission(SOLUTION, checks, setting, draw_seed(), manifest)

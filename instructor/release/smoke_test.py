@@ -19,7 +19,6 @@ from pathlib import Path
 from autograder import Manifest, Report, Verdict, draw_seed
 from checks.support.session import Setting, grade_submission
 from common.files import UserError
-from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, solve
 from jobs.presets import PRESETS
 from jobs.targets import targets_of
@@ -27,7 +26,6 @@ from jobs.targets import targets_of
 from .starter import KEPT_RESULTS, SOLUTION, START
 from .student_texts import examples
 
-HIDDEN, GOLD = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
 PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
 
@@ -189,8 +187,8 @@ def _grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) 
     checks = [check for check in manifest.checks.values() if check.coded]
     # The code is ours, so it may be graded without isolation.
     setting = Setting(
-        hidden=HIDDEN,
-        gold=gold or GOLD,
+        hidden=True,
+        gold=gold,
         preset=PRESET.name,
         data=data if data.is_dir() else None,  # a release without the jobs has no world
         weak=True,

@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 
-from proof import HIDDEN, MANIFEST
+from proof import MANIFEST
 
 from autograder import Verdict
 from checks.support.session import GradingWorker, Setting, grade_submission
-from conftest import ROOT, SOLUTION, STARTER
+from conftest import SOLUTION, STARTER
 from instructor.mistakes.patches import PLACES, Fill, make
 
-SETTING = Setting(hidden=HIDDEN, gold=ROOT / "instructor" / "gold", weak=True)
+SETTING = Setting(hidden=True, weak=True)
 SEED = 11
 
 

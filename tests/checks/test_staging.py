@@ -11,7 +11,7 @@ import pytest
 from autograder import Verdict, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from checks.support.staging import NotTaken, stage
-from conftest import ROOT, SOLUTION
+from conftest import SOLUTION
 from jobs.deliverables import ANSWERS, STUDENT_FILES
 
 QUESTIONS = ("5a", "5d", "6b", "6c")  # of files that import others, and answers
@@ -101,8 +101,7 @@ def test_hidden_files_of_editors_do_no_harm(mine, tmp_path):
 def test_a_submission_without_folders_is_graded_like_one_with(flat, kind):
     manifest = read_manifest(MANIFEST)
     checks = [check for check in manifest.select(list(QUESTIONS)) if check.coded]
-    instructor = ROOT / "instructor"
-    setting = Setting(instructor / "checks", instructor / "gold", weak=True)
+    setting = Setting(hidden=True, weak=True)
     report = grade_submission(zipped(flat, kind), checks, setting, 3, manifest)
     assert [o.id for o in report.outcomes.values() if o.verdict is not Verdict.PASSED] == []
     assert report.score == sum(check.points for check in checks)

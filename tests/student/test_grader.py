@@ -142,8 +142,6 @@ REFUSED = [
     ("--artifacts nowhere", "nowhere does not exist. Check --artifacts."),
     ("--data data", "--data also needs --preset"),
     ("--data src --preset laptop", "wiki.txt does not exist. Check --data"),
-    ("--hidden nowhere", "Check --hidden"),
-    ("5a --hidden /usr/bin", "Check --hidden"),
     ("--seed x", "a seed is a whole number"),
     ("--jsn x", "nrecognized arguments"),
     ("5a --watch --debug", "--watch and --debug don't go together"),

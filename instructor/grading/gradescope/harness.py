@@ -47,15 +47,12 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     )
     source = find_submission(upload)
     with_hidden = isolation.strong or settings["allow_weak_isolation"]
-    hidden, gold = (INSTRUCTOR / "checks", INSTRUCTOR / "gold") if with_hidden else (None, None)
-    weak = settings["allow_weak_isolation"]
     setting = Setting(
-        hidden,
-        gold,
+        hidden=with_hidden,
         preset=settings["preset"],
         problems=tuple(settings["problems"]),
-        weak=weak,
-        staff=INSTRUCTOR / "checks",
+        weak=settings["allow_weak_isolation"],
+        staff=True,
         clock=settings["seconds"],
         again=True,
     )

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import math
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -34,6 +35,7 @@ from checks.support.staging import RESULTS, stage
 from common.files import UserError
 
 CHECKS = Path(__file__).resolve().parents[1]
+STAFF = CHECKS.parents[1] / "instructor"  # hidden checks, answers, the solution; students lack it
 MANIFEST = CHECKS / "manifest.toml"
 MODULES = ("torch", "numpy.random", "tqdm")  # of every question
 MANY = 40  # checks: with fewer, another process would start too late to help
@@ -52,16 +54,16 @@ class Setting:
     """Settings for grading a submission.
 
     Attributes:
-        hidden: the folder of the hidden checks; if None, they are listed but not run.
-        gold: the folder of the answers to the test questions.
+        hidden: whether the hidden checks run; if not, they are listed.
+        gold: the folder of the answers to the test questions; by default STAFF's, with `hidden`.
         results: where weights and predictions are, if not in the submission.
         preset, data: the results' preset, and the corpus and questions; None to infer them.
         weak: grade with hidden checks even if the code isn't isolated from them.
         debug: run the code in this process.
         seconds: the submission's time limit for all checks together (see autograder.Allowance);
             checks left after that are timeouts.
-        staff: the folder of the staff's checks, whose rounds are used for basic checks, too; by
-            default `hidden`. Without either, the released rounds are used.
+        staff: whether the staff's rounds are used although `hidden` is false; else the released
+            ones are.
         clock: like seconds, but by the clock: for when something else would end the grading then.
         again: rerun a check that timed out on a busy machine, after all others, and count that
             result. (When grading a class, this happens while nothing else of the class runs.)
@@ -69,7 +71,7 @@ class Setting:
         problems: those that the course grades; () for all.
     """
 
-    hidden: Path | None = None
+    hidden: bool = False
     gold: Path | None = None
     results: Path | None = None
     preset: str | None = None
@@ -77,7 +79,7 @@ class Setting:
     weak: bool = False
     debug: bool = False
     seconds: float = math.inf
-    staff: Path | None = None
+    staff: bool = False
     clock: float = math.inf
     again: bool = False
     workers: int = 1
@@ -107,7 +109,7 @@ class Setting:
         isolation = choose()
         if not (self.hidden and isolation.strong):
             return
-        for secret in filter(None, (self.hidden, self.gold, self.reference)):
+        for secret in filter(None, (STAFF, self.answers)):
             if folder := isolation.shows(secret, shown):
                 raise UserError(
                     f"{secret} is in {folder}, which the graded code can read. Move this "
@@ -115,16 +117,26 @@ class Setting:
                 )
 
     @property
+    def checks(self) -> list[Path]:
+        """The folders of the checks that run."""
+        return [CHECKS, STAFF / "checks"] if self.hidden else [CHECKS]
+
+    @property
+    def answers(self) -> Path | None:
+        """The folder of the answers to the test questions, or None if there is none."""
+        folder = self.gold or STAFF / "gold"
+        return folder if self.gold or self.hidden and folder.is_dir() else None
+
+    @property
     def reference(self) -> Path | None:
-        """The folder of the solution, next to the hidden checks, or None if there is none."""
-        folder = self.hidden and self.hidden.parent / "solution"
-        return folder if folder and folder.is_dir() else None
+        """The folder of the solution, or None if there is none."""
+        folder = STAFF / "solution"
+        return folder if self.hidden and folder.is_dir() else None
 
     @property
     def answer_alone(self):
         """The staff's probe that asks weights; None where students grade themselves."""
-        staff = self.staff or self.hidden
-        return _secret_of(staff).answer_alone if staff else None
+        return _secret().answer_alone if self.staff or self.hidden else None
 
     def rounds(self, questions: Iterable[str]) -> Rounds:
         """The rounds that checks of these questions draw from: staff's, or the released ones.
@@ -132,34 +144,24 @@ class Setting:
         Raises:
             UserError: they are damaged, or cannot be made.
         """
-        if staff := self.staff or self.hidden:
-            return _staff_rounds(staff, frozenset(questions))
+        if self.staff or self.hidden:
+            return _staff_rounds(frozenset(questions))
         released = Rounds()
         released.require(questions)
         return released
 
 
 @functools.cache  # whether rounds are up to date is asked once, not for each submission
-def _staff_rounds(staff, questions):
-    return _secret_of(staff).staff_rounds(questions)
+def _staff_rounds(questions):
+    return _secret().staff_rounds(questions)
 
 
 @functools.cache  # the upload autograder locks the folder before it grades
-def _secret_of(staff):
-    """Import secret.py of the staff's checks by its path, since a release doesn't have it.
-
-    Raises:
-        UserError: the folder belongs to another copy, or has no such module.
-    """
-    path = staff / "secret.py"
-    name = f"{staff.parent.name}.{staff.name}.secret"
-    module = importlib.import_module(name) if path.is_file() else None
-    if module is None or Path(module.__file__).resolve() != path.resolve():
-        raise UserError(
-            f"{staff} is not this copy's folder of hidden checks: secret.py belongs to another "
-            "copy, or is missing. Check --hidden."
-        )
-    return module
+def _secret():
+    """Import instructor/checks/secret.py by its name, since a release doesn't have it."""
+    if str(STAFF.parent) not in sys.path:
+        sys.path.append(str(STAFF.parent))
+    return importlib.import_module("instructor.checks.secret")
 
 
 def modules_for(questions: Iterable[Question] | None = None) -> tuple[str, ...]:
@@ -250,7 +252,6 @@ def grade_submission(
             was graded.
     """
     manifest = manifest or read_manifest(MANIFEST).only(setting.problems)
-    folders = [CHECKS] + ([setting.hidden] if setting.hidden else [])
     rounds = setting.rounds({check.question for check in checks})
     with contextlib.ExitStack() as stack:
         if worker is None:
@@ -273,7 +274,7 @@ def grade_submission(
             staged / RESULTS,
             setting.preset,
             setting.data,
-            setting.gold,
+            setting.answers,
             manifest.settings.get("accuracy", {}),
             rounds,
             setting.answer_alone,
@@ -283,9 +284,8 @@ def grade_submission(
 
         def run(checks, submission, finished=lambda outcome: None):
             first, *others = worker.processes
-            hidden = bool(setting.hidden)
-            material = submission, seed, context, hidden, finished, whole, others
-            report = grade(manifest, checks, folders, first, *material, default=by_reference)
+            material = submission, seed, context, setting.hidden, finished, whole, others
+            report = grade(manifest, checks, setting.checks, first, *material, default=by_reference)
             verdicts.update(outcome.verdict for outcome in report.outcomes.values())
             return report
 

@@ -412,7 +412,7 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
 
     def fingerprints(gold=ROOT / "instructor" / "gold", **settings):
         changed = replace(manifest, settings=manifest.settings | settings)
-        return Fingerprints(changed, Setting(ROOT / "instructor" / "checks", gold)).wanted
+        return Fingerprints(changed, Setting(hidden=True, gold=gold)).wanted
 
     before = fingerprints()
     assert all(before.values()) and before["1c-0-basic"] != before["1h-2-basic"]

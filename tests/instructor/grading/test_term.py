@@ -24,7 +24,6 @@ from tqdm import tqdm
 from autograder import read_manifest
 from checks.support import session
 from common.files import UserError
-from conftest import ROOT
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
@@ -181,8 +180,7 @@ def _without(id, folder):
 def expected(tmp_path_factory):
     """The result of a term that is not disturbed."""
     # once what every fork would repeat: what checks depend on is hashed
-    setting = session.Setting(ROOT / "instructor" / "checks", ROOT / "instructor" / "gold")
-    Fingerprints(read_manifest(FULL), setting)
+    Fingerprints(read_manifest(FULL), session.Setting(hidden=True))
     return Term(tmp_path_factory.mktemp("term"), disturbed=0).play()
 
 

@@ -38,7 +38,7 @@ from autograder import read_manifest
 from checks.support.session import MANIFEST, Setting
 from instructor.grading.fingerprint import Fingerprints
 manifest = read_manifest(MANIFEST)
-prints = Fingerprints(manifest, Setting(Path("instructor/checks"), Path("instructor/gold")))
+prints = Fingerprints(manifest, Setting(hidden=True))
 print(json.dumps(prints.wanted))
 """
 

@@ -252,8 +252,7 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
         (mine / "attention.py").write_text(kept, encoding="utf-8")
     manifest = SECOND.manifest()
     checks = [manifest.checks[id] for id in ("6c-6-basic", "6d-9-basic")]
-    hidden, gold = ROOT / "instructor" / "checks", ROOT / "instructor" / "gold"
-    setting = Setting(hidden, gold, weak=True, problems=SECOND.numbers)
+    setting = Setting(hidden=True, weak=True, problems=SECOND.numbers)
     report = grade_submission(mine, checks, setting, draw_seed(), manifest)
     assert report.passed, [outcome.details for outcome in report.outcomes.values()]
     assert not [notice for notice in report.notices if "helper.py" in notice]
