@@ -171,7 +171,7 @@ def _absent(error, submission):
 
 def _missing(error, submission):
     """A sentence naming the file or name that the submission lacks; None for any other error."""
-    if "circular import" in error.text:
+    if "circular import" in error.text or _right_import(error, submission.root):
         return None
     package = submission.package
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:

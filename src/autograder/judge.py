@@ -159,7 +159,7 @@ class Judge:
         except Exception as raised:
             error = raised
         outcome = _outcome(check, student, error)
-        outcome.seconds = time.perf_counter() - started
+        outcome.seconds = round(time.perf_counter() - started, 4)
         with self.lock:
             self.endless["hidden"] |= self.endless["basic"]
             if outcome.verdict is Verdict.TIMEOUT:
@@ -187,7 +187,7 @@ def _outcome(check, student, error):
         check.points,
         hints=student.hints,
         facts=student.facts,
-        cpu_seconds=student.cpu_seconds,
+        cpu_seconds=round(student.cpu_seconds, 4),
     )
     if isinstance(error, (Failed, AssertionError)):
         # A plain assert is also a wrong answer; its text is written for the student.

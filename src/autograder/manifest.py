@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 
 KINDS = ("basic", "hidden", "written")
@@ -26,7 +26,7 @@ class Question:
     id: str
     title: str
     points: float
-    extra_credit: bool
+    extra_credit: bool = False
     builds_on: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
@@ -49,8 +49,8 @@ class Check:
     points: float
     seconds: float
     memory: int
-    partial: bool
-    artifacts: tuple[str, ...]
+    partial: bool = False
+    artifacts: tuple[str, ...] = ()
     step: int = 0
 
     @property
@@ -144,26 +144,14 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(f"{path}: {error}") from None
     questions = {}
     for id, entry in content.get("questions", {}).items():
-        entry = {"extra_credit": False, "builds_on": (), "imports": (), "steps": (), **entry}
-        fields = {"title", "points", "extra_credit", "builds_on", "imports", "steps"}
-        _require_fields(f"question {id}", entry, fields)
-        if unknown := [other for other in entry["builds_on"] if other not in questions]:
+        question = questions[id] = _made(Question, f"question {id}", {"id": id, **entry})
+        if unknown := [other for other in question.builds_on if other not in questions]:
             raise ManifestError(
                 f"question {id}: builds on {unknown[0]}, which is not an earlier question"
             )
-        for name in ("builds_on", "imports", "steps"):
-            entry[name] = tuple(entry[name])
-        questions[id] = Question(id, **entry)
-
     checks = {}
     for entry in content.get("check", []):
-        entry = {"partial": False, "artifacts": [], "step": 0} | content.get("defaults", {}) | entry
         id = entry.get("id", "without id")
-        _require_fields(
-            f"check {id}",
-            entry,
-            {"id", "title", "points", "seconds", "memory", "partial", "artifacts", "step"},
-        )
         name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
         if not name or name[1] not in questions or name[2] not in KINDS:
             raise ManifestError(
@@ -172,15 +160,16 @@ def read_manifest(path: Path) -> Manifest:
             )
         if id in checks:
             raise ManifestError(f"check {id} appears twice")
-        steps = len(questions[name[1]].steps)
-        if name[2] != "written" and entry["step"] not in range(min(steps, 1), steps + 1):
+        entry = {"question": name[1], "kind": name[2], **content.get("defaults", {}), **entry}
+        check = checks[id] = _made(Check, f"check {id}", entry)
+        steps = len(questions[check.question].steps)
+        if check.coded and check.step not in range(min(steps, 1), steps + 1):
             raise ManifestError(
-                f"check {id}: step {entry['step']} is not one of question {name[1]}'s {steps} steps"
+                f"check {id}: step {check.step} is not one of question {check.question}'s {steps} "
+                "steps"
             )
-        if entry["points"] <= 0:
+        if check.points <= 0:
             raise ManifestError(f"check {id} has no points")
-        entry["artifacts"] = tuple(entry["artifacts"])
-        checks[id] = Check(question=name[1], kind=name[2], **entry)
 
     for question in questions.values():
         total = sum(check.points for check in checks.values() if check.question == question.id)
@@ -196,6 +185,12 @@ def read_manifest(path: Path) -> Manifest:
     )
 
 
-def _require_fields(what, entry, fields):
-    for name in entry.keys() ^ fields:
-        raise ManifestError(f"{what}: {'unknown field' if name in entry else 'lacks'} {name}")
+def _made(kind, what, entry):
+    """A Question or a Check with these fields."""
+    names = {field.name: field.default is MISSING for field in fields(kind)}
+    if wrong := [*entry.keys() - names.keys()]:
+        raise ManifestError(f"{what}: unknown field {wrong[0]}")
+    if lacks := [name for name, needed in names.items() if needed and name not in entry]:
+        raise ManifestError(f"{what}: lacks {lacks[0]}")
+    lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
+    return kind(**entry | lists)

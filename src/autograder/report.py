@@ -6,6 +6,7 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import groupby
 from typing import TextIO
 
@@ -257,28 +258,12 @@ def as_dict(report: Report) -> dict:
     `message` is for the student; `details` of hidden checks is for staff. verdict is null for a
     check that was not meant to run here.
     """
-    checks = []
-    for check in report.checks:
-        if check.coded:
-            outcome = report.outcomes[check.id]
-            checks.append(
-                {
-                    "id": check.id,
-                    "question": check.question,
-                    "title": check.title,
-                    "score": outcome.score,
-                    "max_score": check.points,
-                    "verdict": outcome.verdict.value if outcome.verdict else None,
-                    "message": harmless(outcome.message),
-                    "details": harmless(outcome.details),
-                    "hints": [harmless(hint) for hint in outcome.hints],
-                    "facts": outcome.facts,
-                    "compared": outcome.compared,
-                    "seconds": round(outcome.seconds, 4),
-                    "cpu_seconds": round(outcome.cpu_seconds, 4),
-                    "busy": outcome.busy,
-                }
-            )
+    checks = [
+        _plain(asdict(report.outcomes[check.id]))
+        | {"question": check.question, "title": check.title, "max_score": check.points}
+        for check in report.checks
+        if check.coded
+    ]
     return {
         "score": report.score,
         "max_score": report.max_score,
@@ -286,7 +271,18 @@ def as_dict(report: Report) -> dict:
         "seed": report.seed,
         "isolation": report.isolation[0],
         "isolation_reason": report.isolation[1],
-        "notices": [harmless(n) for n in report.notices],
+        "notices": _plain(report.notices),
         "seconds": round(report.seconds, 3),
         "checks": checks,
     }
+
+
+def _plain(value):
+    """A value for JSON, with texts that are harmless."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Verdict):
+        return value.value
+    return harmless(value) if isinstance(value, str) else value
