@@ -24,6 +24,7 @@ from jobs.deliverables import (
     unwritten,
     why_unusable,
 )
+from jobs.made_from import NEWER, changes
 from jobs.targets import JOBS
 from jobs.weights import why_other
 
@@ -176,28 +177,27 @@ def _errors(name, content):
 
 
 def outdated(submission: Path) -> dict[str, str]:
-    """Results that are older than what they were made from, in job order: name -> why.
+    """Results that were made from other files than there are now, in job order: name -> why.
 
     Predictions depend on weights and on the student's code, finetuned weights on pretrained ones.
-    Weights older than the code prove nothing: students write code for one question after the
+    Weights that differ from the code prove nothing: students write code for one question after the
     trainings of another. TRAINED has weights that depend on a file of their own.
     """
-    times = {
-        name: (submission / name).stat().st_mtime_ns
-        for name in DELIVERABLES
-        if (submission / name).is_file()
-    }
     sources = {
         job.writes: (job.reads, *(ANSWERING if job.kind == "evaluate" else ()))
         for job in JOBS.values()
     } | TRAINED
     result = {}
     for name, made_from in sources.items():
-        if name not in times:
+        files = {source: submission / source for source in made_from if source}
+        files = {source: path for source, path in files.items() if path.is_file()}
+        if not (submission / name).is_file():
             continue
-        if newer := [source for source in made_from if times.get(source, 0) > times[name]]:
-            result[name] = f"older than {', '.join(newer)}"
-        elif old := [source for source in made_from if source in result]:
+        how, changed = changes(submission / name, files)
+        if changed:
+            told = "older than" if how == NEWER else "made from another"
+            result[name] = f"{told} {', '.join(changed)}"
+        elif old := [source for source in files if source in result]:
             result[name] = f"made from {old[0]}"
     return result
 

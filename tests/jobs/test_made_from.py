@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from conftest import ROOT, SOLUTION, run_cli
+from jobs.made_from import checkpoint_of, earlier, ingredients, keep, require_same_preset
 from jobs.options import choose_options
-from jobs.problem1.made_from import checkpoint_of, earlier, ingredients, keep, require_same_preset
 from jobs.targets import JOBS
 from run import build_parser
 

@@ -2,6 +2,7 @@
 and nothing outdated unsaid.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -14,7 +15,9 @@ import pytest
 from checks.support.staging import RESULTS, stage
 from conftest import ROOT, SOLUTION, STARTER
 from instructor.mistakes.patches import make
+from jobs import made_from
 from jobs.deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, STUDENT_FILES
+from jobs.presets import PRESETS
 from jobs.targets import JOBS
 
 NOW = 1_800_000_000
@@ -123,6 +126,26 @@ def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
     warned = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
     wanted = [name for name in MADE_BY if name in outdated]
     assert warned == [[name, f"{outdated[name]}: ./run.sh {MADE_BY[name]}"] for name in wanted]
+
+
+def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
+    """A clone, or a zip that was unpacked, has files with other dates."""
+    job = next(job for job in JOBS.values() if job.kind == "evaluate")
+    options = argparse.Namespace(preset=PRESETS["smoke"], seed=0, submission=folder, out=folder)
+    options.data = tmp_path
+    made_from.keep(folder / job.writes, made_from.ingredients(job, options))
+
+    def warnings():
+        process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+        return [line for line in process.stdout.splitlines() if line.startswith(f"  {job.writes} ")]
+
+    file = folder / "attention.py"
+    os.utime(file, (NOW + 100, NOW + 100))
+    assert warnings() == []
+    file.write_text(file.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
+    os.utime(file, (NOW, NOW))
+    (line,) = warnings()
+    assert line.endswith(f" made from another attention.py: ./run.sh {job.target}")
 
 
 @pytest.mark.parametrize(

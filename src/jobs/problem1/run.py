@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
+from jobs.made_from import require_same_preset
 from jobs.options import choose_options
 from jobs.parallel import world_size
-from jobs.problem1.made_from import require_same_preset
 from jobs.targets import JOBS, LOOK, SMALL
 
 

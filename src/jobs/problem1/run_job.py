@@ -9,12 +9,12 @@ import torch
 
 from common.cores import cores, load
 from common.files import UserError, read_documents, read_questions
+from jobs.made_from import checkpoint_of, forget, ingredients, keep
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first
 from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
-from jobs.problem1.made_from import checkpoint_of, forget, ingredients, keep
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
 from jobs.targets import WRITTEN_BY, Job

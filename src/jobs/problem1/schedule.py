@@ -13,9 +13,9 @@ import torch
 
 from common.cores import cores
 from common.files import UserError
+from jobs.made_from import earlier
 from jobs.options import Options
 from jobs.parallel import launch
-from jobs.problem1.made_from import earlier
 from jobs.problem1.run_job import Result, run_job
 from jobs.targets import JOBS, Job
 

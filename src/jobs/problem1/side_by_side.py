@@ -20,7 +20,7 @@ from tqdm import tqdm
 from common.files import Interrupted, UserError, write_text
 from common.processes import end_with_parent, without_ctrl_c
 from jobs.errors import explain, killed, with_code
-from jobs.problem1.made_from import earlier
+from jobs.made_from import earlier
 from jobs.problem1.run_job import Result, run_job
 from jobs.problem1.schedule import LENGTHS, first_ready, longest_first
 from jobs.targets import Job

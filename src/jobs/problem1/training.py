@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from common.files import Interrupted, UserError, writing
+from jobs.made_from import checkpoint_of, forget, is_useless, keep
 from jobs.options import ROOT
 from jobs.parallel import is_first, joined, workers
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.made_from import checkpoint_of, forget, is_useless, keep
 from jobs.problem1.params import read_params
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog

@@ -1,4 +1,4 @@
-"""What a job's result was made from, so that `--resume` knows whether it still holds.
+"""What a job's result was made from, so that `--resume` and collect.py know whether it still holds.
 
 A result has a record in OUT/runs, NAME.made.json, with all that it was made from. A training that
 begins, and has not ended, has one for its checkpoint.
@@ -22,8 +22,8 @@ def ingredients(job: Job, options: Options) -> dict[str, str | int]:
     """All that a result is made from: preset, seed, and a digest of each file of code, of data and
     of weights, by its name.
     """
-    settings = {"preset": options.preset.name, "seed": options.seed}
-    return settings | {name: _hash(path) for name, path in _sources(job, options).items()}
+    hashes = {name: _hash(path) for name, path in _sources(job, options).items()}
+    return _settings(options) | hashes
 
 
 def checkpoint_of(job: Job, options: Options) -> Path:
@@ -86,6 +86,27 @@ def is_useless(job: Job, options: Options) -> bool:
     return how == CHANGED and job.reads in names
 
 
+def changes(
+    made: Path, sources: dict[str, Path], settings: dict | None = None
+) -> tuple[str, list[str]]:
+    """What has changed since a result or checkpoint was made: how that is known, CHANGED or NEWER,
+    and names.
+
+    One whose ingredients nobody kept, such as one that comes from another machine, must be newer
+    than its sources.
+
+    Args:
+        sources: files that it depends on.
+        settings: if these are given, then sources are all that there are: what is gone counts, too.
+    """
+    if kept := _kept(made):
+        now = (settings or {}) | {name: _hash(path) for name, path in sources.items()}
+        names = now if settings is None else now | kept
+        return CHANGED, [name for name in names if now.get(name) != kept.get(name)]
+    when = made.stat().st_mtime
+    return NEWER, [name for name, path in sources.items() if path.stat().st_mtime > when]
+
+
 def require_same_preset(options: Options) -> None:
     """Refuse to resume in a folder whose results were made with another preset, which is not the
     one that the user asked for.
@@ -105,17 +126,11 @@ def require_same_preset(options: Options) -> None:
 
 
 def _changed(made, job, options):
-    """What has changed since a result or checkpoint was made: how that is known, and names.
+    return changes(made, _sources(job, options), _settings(options))
 
-    One whose ingredients nobody kept, such as one that comes from another machine, must be newer
-    than its sources.
-    """
-    if kept := _kept(made):
-        now = ingredients(job, options)
-        return CHANGED, [name for name in now | kept if now.get(name) != kept.get(name)]
-    when = made.stat().st_mtime
-    sources = _sources(job, options).items()
-    return NEWER, [name for name, path in sources if path.stat().st_mtime > when]
+
+def _settings(options):
+    return {"preset": options.preset.name, "seed": options.seed}
 
 
 def _sources(job, options) -> dict[str, Path]:
