@@ -32,6 +32,7 @@ SOURCES = (
     "instructor/solution/**/*.py",
     "instructor/checks/**/*.py",
     "instructor/grading/__init__.py",
+    "instructor/grading/causes.py",
     "instructor/grading/gradescope/*.py",
     "instructor/datasets/__init__.py",
     *(  # fresh sentences for 5g

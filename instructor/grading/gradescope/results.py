@@ -3,10 +3,10 @@
 Decides what students may read: of a hidden check only its title, whatever its visibility.
 """
 
-from autograder.causes import root_causes
 from autograder.manifest import Check, Manifest
 from autograder.report import harmless
 from autograder.verdicts import Verdict
+from instructor.grading.causes import root_causes
 
 TEXT_LIMIT = 8_000  # characters of one text
 MODELS = (

@@ -1,7 +1,7 @@
 """The feedback for one person: what a student may see of a grading, as an HTML page."""
 
 from autograder import Verdict
-from autograder.causes import root_causes
+from instructor.grading.causes import root_causes
 from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
 from instructor.grading.text import moment, percent, points
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .manifest import Check, Manifest
-from .verdicts import Verdict
+from autograder.manifest import Check, Manifest
+from autograder.verdicts import Verdict
 
 FINE = (None, Verdict.PASSED.value, Verdict.GRADER_ERROR.value)
 LONGEST = 200  # characters of a sentence

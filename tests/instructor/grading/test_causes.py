@@ -5,8 +5,8 @@ import random
 import pytest
 
 from autograder import read_manifest
-from autograder.causes import root_causes
 from conftest import ROOT
+from instructor.grading.causes import root_causes
 
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 
