@@ -92,7 +92,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     print(
         _list("Left out, and how to make it:", missing)
         + _list("Warning: this cannot have full points yet:", unfinished(submission))
-        + _list("Warning: these results are older than the files that they were made from:", old),
+        + _list("Warning: these results are not from the files that are there now:", old),
         end="",
     )
     if old:

@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -22,13 +23,14 @@ VENV = ROOT / ".venv"
 # Which build of torch .venv has, and the digest of what was installed; empty until it is complete.
 STAMP = VENV / "made-from"
 # A complete .venv while another is made in its place; what is being removed; who makes one.
-OLD, TRASH, LOCK = ROOT / ".venv.old", ROOT / ".venv.trash", ROOT / ".venv.lock"
+OLD, TRASH, LOCK = ROOT / ".venv.replaced", ".venv.trash-", ROOT / ".venv.lock"
 
 # The files of versions and hashes, and the extra tables of pyproject.toml that are in them.
 LOCKS = {"requirements.lock": (), "requirements-dev.lock": ("instructor", "dev")}
 TORCH_INDEX = "https://download.pytorch.org/whl/"  # for Linux and Windows, with CUDA and without
 CUDA = "cu130"  # of torch 2.13.0 on PyPI for Linux; Windows needs the index for it
 
+TRIED = "LAUNCH_TRIED_VENV"  # set for a Python of .venv that we did not make
 WINDOWS = os.name == "nt"
 COMMAND = "run.bat" if WINDOWS and "MSYSTEM" not in os.environ else "./run.sh"  # Git Bash has it
 
@@ -81,14 +83,15 @@ def launch(words: list[str]) -> int:
     runs_job = target not in ("test", "python")
     if target == "help" or runs_job and {"-h", "--help"} & {*words}:
         return become(sys.executable, job[0], "--help")
-    staff = (ROOT / "instructor").is_dir()
+    staff = (ROOT / "requirements-dev.lock").exists()
     pins = read_pins(("instructor", "dev")[: 1 + (target == "test")] if staff else ())
     python = Path(sys.executable)
-    active = VENV.exists() and python.parents[1].samefile(VENV)
+    active = VENV.exists() and Path(sys.prefix).samefile(VENV)
     ours = not VENV.is_symlink() and (STAMP.exists() or not any(VENV.glob("*")))
     if active and ours or not has_packages(pins):
         python = venv_python()
-        if not ours and not active and python.exists():
+        if not ours and not active and python.exists() and TRIED not in os.environ:
+            os.environ[TRIED] = "1"  # it may be a script that starts another Python
             return become(python, __file__, *words)  # which sees whether that one has them
         if not ours:
             raise Refused(
@@ -103,7 +106,7 @@ def launch(words: list[str]) -> int:
             if runs_job and not succeeds(sys.executable, *job, "--check"):
                 return 2
             make_environment(lock, pins["torch"])
-        elif read_stamp().startswith("cpu") and not os.environ.get("TORCH_BUILD") and has_gpu():
+        elif read_stamp().startswith("cpu") and not build_asked() and has_gpu():
             say(
                 f"The torch in {VENV} is without CUDA, so the NVIDIA GPU here is not used. With "
                 f"TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."
@@ -118,9 +121,12 @@ def read_pins(tables: tuple[str, ...]) -> dict[str, str]:
     """The packages that pyproject.toml pins on every system, name -> `name==version`, those of
     extra tables included; of a range of versions, the newest.
     """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = (pin for table in tables for pin in project["optional-dependencies"][table])
-    pins = [re.sub(r">=.*<=", "==", pin) for pin in (*project["dependencies"], *extras)]
+    try:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = (pin for table in tables for pin in project["optional-dependencies"][table])
+        pins = [re.sub(r">=.*<=", "==", pin) for pin in (*project["dependencies"], *extras)]
+    except (ValueError, KeyError) as error:
+        raise Refused(f"pyproject.toml is damaged ({error}). Restore it.") from None
     pins = [pin for pin in pins if "==" in pin and ";" not in pin]
     return {pin.partition("==")[0]: pin for pin in pins}
 
@@ -154,9 +160,14 @@ def wanted_stamp(lock: Path, torch: str) -> str:
     """What .venv should be made from. The build of torch is that of the variable TORCH_BUILD (cpu,
     cuda, or a folder of PyTorch's index such as cu126), else that which is there.
     """
-    build = os.environ.get("TORCH_BUILD") or read_stamp().partition(" ")[0]
+    build = build_asked() or read_stamp().partition(" ")[0]
     build = build or ("cuda" if has_gpu() else "cpu")
     return f"{build} {hashlib.sha256(lock.read_bytes() + torch.encode()).hexdigest()}"
+
+
+def build_asked() -> str:
+    """The build of torch that a user asks for, or ""."""
+    return "".join(os.environ.get("TORCH_BUILD", "").split())
 
 
 def is_made(lock: Path, torch: str) -> bool:
@@ -174,14 +185,10 @@ def make_environment(lock: Path, torch: str) -> None:
     """
     with LOCK.open("w", encoding="utf-8") as file:
         os.set_inheritable(file.fileno(), True)
-        with contextlib.suppress(ImportError, OSError):  # Windows; a file system without locks
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                say(f"Another {COMMAND} is making {VENV}; this one waits for it.")
-                fcntl.flock(file, fcntl.LOCK_EX)
+        if not has_lock(file):
+            say(f"Another {COMMAND} is making {VENV}; this one waits for it.")
+            while not has_lock(file):
+                time.sleep(0.5)
         settle()  # a launcher may have been killed
         if is_made(lock, torch):
             return
@@ -189,7 +196,7 @@ def make_environment(lock: Path, torch: str) -> None:
         try:
             if read_stamp():
                 VENV.rename(OLD)
-            remove(VENV)
+            discard(VENV)
             VENV.mkdir()
             STAMP.touch()
             install(lock, torch, wanted.partition(" ")[0])
@@ -198,21 +205,42 @@ def make_environment(lock: Path, torch: str) -> None:
             settle()
 
 
+def has_lock(file) -> bool:
+    """Try to take the lock of an open file, which ends with the process; whether we have it."""
+    try:
+        if WINDOWS:
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
+
+
 def settle() -> None:
     """End with one .venv: the new one if it is complete, else the old one."""
-    if OLD.exists() and not read_stamp():
-        remove(VENV)
+    if (OLD / STAMP.name).exists() and not read_stamp():
+        discard(VENV)
         OLD.rename(VENV)
         say(f"{VENV} is as it was before.")
-    remove(OLD)
+    discard(OLD)
 
 
-def remove(folder: Path) -> None:
+def discard(folder: Path) -> None:
     """Remove a folder, if it is there: at once, as others see it, though it takes a while."""
-    shutil.rmtree(TRASH, ignore_errors=True)
-    if folder.exists():
-        folder.rename(TRASH)
-        shutil.rmtree(TRASH, ignore_errors=True)
+    if os.path.lexists(folder):
+        folder.rename(ROOT / f"{TRASH}{time.time_ns()}")
+    for trash in ROOT.glob(f"{TRASH}*"):  # on network drives, files in use stay a while
+        if trash.is_dir() and not trash.is_symlink():
+            shutil.rmtree(trash, ignore_errors=True)
+        else:
+            trash.unlink()
 
 
 def install(lock: Path, torch: str, build: str) -> None:
@@ -223,7 +251,7 @@ def install(lock: Path, torch: str, build: str) -> None:
         torch: its pin. Its hash depends on where it comes from, so it is in no lock file.
         build: its build: cpu, cuda, or a folder of PyTorch's index.
     """
-    uv, chosen = shutil.which("uv"), os.environ.get("TORCH_BUILD")
+    uv, chosen = shutil.which("uv"), build_asked()
     size, other = ("1.2 GB", "cuda") if build == "cpu" else ("several GB", "cpu")
     kind = "without CUDA" if build == "cpu" else "with CUDA"
     say(f"Making an environment in {VENV}: once, some minutes, {kind}, {size}.")
@@ -244,12 +272,13 @@ def install(lock: Path, torch: str, build: str) -> None:
     if not uv:
         packages = [python, "-m", "pip", "install", "--disable-pip-version-check"]
     packages += [] if sys.stderr.isatty() else ["--quiet"]  # with its progress
-    # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac. For a
-    # build that nobody has chosen, it will do where PyTorch's index can't be reached.
+    # PyPI has torch with CUDA for Linux, without for Windows, and what there is for a Mac. That
+    # will do for a build that nobody has chosen, where PyTorch's index can't be reached.
     on_pypi = {"linux": "cuda", "win32": "cpu"}.get(sys.platform, build)
     index = ["--index-url", TORCH_INDEX + (CUDA if build == "cuda" else build)]
     index += ["--no-deps"] if build == "cpu" else []  # CUDA's libraries are there
-    sources = [[]] if build == on_pypi else [index] if chosen else [index, []]
+    will_do = build == on_pypi or build in ("cpu", "cuda") and not chosen
+    sources = [index] * (build != on_pypi) + [[]] * will_do
     if not (
         succeeds(*packages, "--require-hashes", "--no-deps", "-r", lock)
         and any(succeeds(*packages, *source, torch) for source in sources)

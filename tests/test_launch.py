@@ -320,6 +320,31 @@ def test_of_several_at_once_one_makes_the_environment_and_the_others_wait(copy):
     assert len(copy.asked_of_uv()) == 3  # an environment, packages, torch
 
 
+@pytest.mark.parametrize("name", [".venv", ".venv.trash-1", ".venv.trash"])
+def test_a_file_in_the_way_stops_no_update(copy, name):
+    copy.write(name, "")
+    for version in ("0.1", "0.2", "0.3"):
+        copy.write("requirements.lock", copy.make_wheel("tiny", version))
+        out, _ = copy.run("python", "-c", "import tiny; print(tiny.version)")
+        assert out == f"{version}\n"
+
+
+def test_an_environment_that_was_put_aside_stays(copy):
+    (copy.root / ".venv.old").mkdir()
+    for _ in range(2):
+        assert copy.run()[0] == f"{copy.venv}\n" and (copy.root / ".venv.old").is_dir()
+
+
+def test_a_script_in_place_of_python_ends_in_words(copy):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", copy.venv], check=True)
+    script = copy.venv / "bin" / "python"
+    script.unlink()
+    script.write_text(f'#!/bin/sh\nexec "{copy.bin}/python" "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    _, err = copy.run(code=2)
+    assert "./run.sh did not make it" in err
+
+
 def test_an_environment_whose_python_is_gone_is_made_anew(made):
     (made.venv / "bin" / "python").unlink()
     (made.venv / "bin" / "python").symlink_to(made.top / "gone")
@@ -379,6 +404,11 @@ def test_torch_comes_from_pypi_where_its_index_cannot_be_used(copy):
         assert [("--index-url" in words) for words in copy.asked_of_uv()][2:] == [True, False]
     _, err = copy.run(code=2, FAILS="--index-url", TORCH_BUILD="cu999")
     assert "no torch==0.1 in https://download.pytorch.org/whl/cu999" in err
+    # one that was chosen earlier is not exchanged either
+    copy.run(TORCH_BUILD=" cu126 ")
+    copy.write("requirements.lock", copy.make_wheel("tiny", "0.3"))
+    _, err = copy.run(code=2, FAILS="--index-url")
+    assert "no torch==0.1 in https://download.pytorch.org/whl/cu126" in err
 
 
 def test_another_build_is_made_when_it_is_asked_for_and_kept_then(made):
@@ -408,6 +438,10 @@ def test_a_missing_file_is_named(copy):
     (copy.root / "requirements.lock").unlink()
     _, err = copy.run(code=2)
     assert "requirements.lock: " in err and "restore it" in err
+    for damaged in ("<<<<<<< HEAD", "", "[project]", "\ufeff"):
+        copy.write("pyproject.toml", damaged)
+        _, err = copy.run(code=2)
+        assert "pyproject.toml is damaged" in err and "Traceback" not in err
 
 
 def test_tests_run_in_the_project(made):

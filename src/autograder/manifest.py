@@ -144,7 +144,7 @@ def read_manifest(path: Path) -> Manifest:
         raise ManifestError(f"{path}: {error}") from None
     questions = {}
     for id, entry in content.get("questions", {}).items():
-        question = questions[id] = _made(Question, f"question {id}", {"id": id, **entry})
+        question = questions[id] = _made(Question, f"question {id}", entry, id=id)
         if unknown := [other for other in question.builds_on if other not in questions]:
             raise ManifestError(
                 f"question {id}: builds on {unknown[0]}, which is not an earlier question"
@@ -160,8 +160,10 @@ def read_manifest(path: Path) -> Manifest:
             )
         if id in checks:
             raise ManifestError(f"check {id} appears twice")
-        entry = {"question": name[1], "kind": name[2], **content.get("defaults", {}), **entry}
-        check = checks[id] = _made(Check, f"check {id}", entry)
+        entry = content.get("defaults", {}) | entry
+        del entry["id"]
+        check = _made(Check, f"check {id}", entry, id=id, question=name[1], kind=name[2])
+        checks[id] = check
         steps = len(questions[check.question].steps)
         if check.coded and check.step not in range(min(steps, 1), steps + 1):
             raise ManifestError(
@@ -185,12 +187,13 @@ def read_manifest(path: Path) -> Manifest:
     )
 
 
-def _made(kind, what, entry):
+def _made(kind, what, entry, /, **known):
     """A Question or a Check with these fields."""
-    names = {field.name: field.default is MISSING for field in fields(kind)}
+    needed = {field.name: field.default is MISSING for field in fields(kind)}
+    names = {name: needed[name] for name in needed if name not in known}
     if wrong := [*entry.keys() - names.keys()]:
         raise ManifestError(f"{what}: unknown field {wrong[0]}")
     if lacks := [name for name, needed in names.items() if needed and name not in entry]:
         raise ManifestError(f"{what}: lacks {lacks[0]}")
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
-    return kind(**entry | lists)
+    return kind(**entry | lists, **known)

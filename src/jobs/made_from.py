@@ -146,7 +146,7 @@ def _sources(job, options) -> dict[str, Path]:
     return {
         name: path
         for name, path in (code | dict(sorted(data.items())) | weights).items()
-        # editors keep files of their own, such as .#model.py
+        # editors keep files of their own, such as .#name.py
         if path.is_file()
         and not name.startswith(".")
         and "/." not in name
@@ -159,7 +159,7 @@ def _kept(made):
     try:
         kept, digest = json.loads(_record(made).read_bytes()), _digest(made)
         known = kept.items() >= digest.items()
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return {}
     return {name: value for name, value in kept.items() if name not in digest} if known else {}
 

@@ -576,6 +576,7 @@ def test_json(process, tmp_path):
         ('id = "9a-0-basic"', 'id = "9a-0-open"', "one of basic, hidden, written"),
         ("partial = true", "parital = true", "unknown field parital"),
         ('title = "a number"\n', "", "lacks title"),
+        ("partial = true", 'kind = "hidden"', "unknown field kind"),
         ('title = "a number"\n', 'title = "a number"\nstep = 1\n', "step 1 is not one of .* 0"),
         ("points = 3 }", 'points = 3, steps = ["one"] }', "step 0 is not one of .* 1 steps"),
         ("[questions]", "[questions", "manifest.toml"),

@@ -137,6 +137,7 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
 
     def warnings():
         process = collect("--submission", folder, "--out", tmp_path / "s.zip")
+        assert process.returncode == 0 and not process.stderr
         return [line for line in process.stdout.splitlines() if line.startswith(f"  {job.writes} ")]
 
     file = folder / "attention.py"
@@ -146,6 +147,9 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     os.utime(file, (NOW, NOW))
     (line,) = warnings()
     assert line.endswith(f" made from another attention.py: ./run.sh {job.target}")
+    record = folder / "runs" / f"{job.writes}.made.json"
+    record.write_text("[" * 200_000, encoding="utf-8")  # damaged, so dates count
+    assert warnings() == []
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,15 @@ def test_what_cannot_be_graded_is_said_at_once(words, message, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
+def test_hidden_checks_are_never_another_copys(tmp_path):
+    other = tmp_path / "instructor"
+    other.mkdir()
+    (other / "__init__.py").write_text("", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    process = start_grader("5a", "--submission", SOLUTION, env=environment)
+    assert process.returncode == 0, process.stderr
+
+
 def test_python_may_be_started_through_any_folder(tmp_path):
     """Also where the command has "..", which an isolated process may not be able to follow."""
     levels = []

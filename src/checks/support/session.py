@@ -158,10 +158,19 @@ def _staff_rounds(questions):
 
 @functools.cache  # the upload autograder locks the folder before it grades
 def _secret():
-    """Import instructor/checks/secret.py by its name, since a release doesn't have it."""
-    if str(STAFF.parent) not in sys.path:
-        sys.path.append(str(STAFF.parent))
-    return importlib.import_module("instructor.checks.secret")
+    """Import secret.py of the staff's checks by its name, since a release doesn't have it.
+
+    Raises:
+        UserError: it is another copy's.
+    """
+    sys.path.insert(0, str(STAFF.parent))  # first: others have packages of this name, too
+    module = importlib.import_module(f"{STAFF.name}.checks.secret")
+    if not Path(module.__file__).resolve().is_relative_to(STAFF.resolve()):
+        raise UserError(
+            f"The hidden checks that Python imports are in {module.__file__}. Remove that folder "
+            "from PYTHONPATH."
+        )
+    return module
 
 
 def modules_for(questions: Iterable[Question] | None = None) -> tuple[str, ...]:
