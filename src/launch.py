@@ -86,12 +86,13 @@ def launch(words: list[str]) -> int:
     staff = (ROOT / "requirements-dev.lock").exists()
     pins = read_pins(("instructor", "dev")[: 1 + (target == "test")] if staff else ())
     python = Path(sys.executable)
+    tried = os.environ.pop(TRIED, "")
     active = VENV.exists() and Path(sys.prefix).samefile(VENV)
     ours = not VENV.is_symlink() and (STAMP.exists() or not any(VENV.glob("*")))
     if active and ours or not has_packages(pins):
         python = venv_python()
-        if not ours and not active and python.exists() and TRIED not in os.environ:
-            os.environ[TRIED] = "1"  # it may be a script that starts another Python
+        if not ours and not active and python.exists() and not tried:
+            os.environ[TRIED] = "yes"  # it may be a script that starts another Python
             return become(python, __file__, *words)  # which sees whether that one has them
         if not ours:
             raise Refused(
