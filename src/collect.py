@@ -189,10 +189,10 @@ def outdated(submission: Path) -> dict[str, str]:
     } | TRAINED
     result = {}
     for name, made_from in sources.items():
-        files = {source: submission / source for source in made_from if source}
-        files = {source: path for source, path in files.items() if path.is_file()}
         if not (submission / name).is_file():
             continue
+        there = (source for source in made_from if source and (submission / source).is_file())
+        files = {source: submission / source for source in there}
         how, changed = changes(submission / name, files)
         if changed:
             told = "older than" if how == NEWER else "made from another"

@@ -101,7 +101,7 @@ def choose_checks(args: argparse.Namespace, manifest) -> list:
 
 def require_checks(args: argparse.Namespace, checks: list, hidden: bool) -> None:
     """Raise UserError if none of the checks runs in this copy."""
-    if any(check.kind == "basic" or check.kind == "hidden" and hidden for check in checks):
+    if any(check.runs(hidden) for check in checks):
         return
     asked = ", ".join(args.ids)
     if not checks:
@@ -207,10 +207,8 @@ def grade(args: argparse.Namespace, submission: Path, checks: list, table) -> bo
 
         files = Files(submission) if args.watch else None  # what is saved from now on counts
         coded = [check for check in checks if check.coded]
-        runs = {check.id for check in coded if setting.hidden or check.kind == "basic"}
-        rows = Rows(
-            table, {check.id: check.id not in runs and Outcome(check.id) for check in coded}
-        )
+        absent = {check.id: not check.runs(setting.hidden) for check in coded}
+        rows = Rows(table, {id: Outcome(id) if absent[id] else None for id in absent})
         seed = draw_seed(secret=setting.hidden) if args.seed is None else args.seed
         report = grade_with(seed, rows.add)
         for id in [*rows.waiting]:

@@ -107,7 +107,7 @@ def launch(words: list[str]) -> int:
             if runs_job and not succeeds(sys.executable, *job, "--check"):
                 return 2
             make_environment(lock, pins["torch"])
-        elif read_stamp().startswith("cpu") and not build_asked() and has_gpu():
+        elif read_stamp().startswith("cpu ") and not build_asked() and has_gpu():
             say(
                 f"The torch in {VENV} is without CUDA, so the NVIDIA GPU here is not used. With "
                 f"TORCH_BUILD=cuda in its environment, {COMMAND} makes .venv anew."

@@ -60,16 +60,22 @@ def explain(error: RemoteError, submission, memory: int) -> Failed:
         f"\n  {file}, line {line}, in {function}\n    {code}"
         for file, line, function, code in error.frames
     )
+    where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}: " if error.frames else ""
     if error.type == "TooLarge":
         failed = WrongAnswer(f"What the code returned is too large: {error.text}.")
     elif unwritten := _unwritten(error):
         failed = NotImplementedYet(unwritten)
     elif why := submission.unusable.get(_absent(error, submission)):
         failed = Failed(Verdict.EXCEPTION, why + trace)
+    elif statement := _right_import(error, submission.root):
+        says = (
+            f"{error.type}: {error.text}. To import from another file of the submission, write "
+            f"`{statement}`."
+        )
+        failed = Failed(Verdict.EXCEPTION, where + says + trace)
     elif missing := _missing(error, submission):
         failed = NotImplementedYet(missing + trace)
     else:
-        where = f"{error.frames[-1][0]}, line {error.frames[-1][1]}: " if error.frames else ""
         verdict, says = _verdict(error, submission, memory)
         failed = Failed(verdict, where + says + trace)
     failed.error = error
@@ -89,11 +95,6 @@ def _unwritten(error):
 def _verdict(error, submission, memory):
     """The verdict, and a sentence."""
     kinds, text = error.kinds, error.text
-    if statement := _right_import(error, submission.root):
-        return Verdict.EXCEPTION, (
-            f"{error.type}: {text}. To import from another file of the submission, write "
-            f"`{statement}`."
-        )
     if "MemoryError" in kinds or re.search(r"(can't|not enough|cannot) (allocate )?memory", text):
         return Verdict.OUT_OF_MEMORY, f"the code needs more than {memory} MiB of memory."
     if "ModuleNotFoundError" in kinds:
@@ -171,7 +172,7 @@ def _absent(error, submission):
 
 def _missing(error, submission):
     """A sentence naming the file or name that the submission lacks; None for any other error."""
-    if "circular import" in error.text or _right_import(error, submission.root):
+    if "circular import" in error.text:
         return None
     package = submission.package
     if "ImportError" in error.kinds and error.name.split(".")[0] == package:

@@ -111,8 +111,7 @@ def grade(
         grader error worth 0.
     """
     started = time.perf_counter()
-    kinds = ("basic", "hidden") if hidden else ("basic",)
-    to_run = [check for check in checks if check.kind in kinds]
+    to_run = [check for check in checks if check.runs(hidden)]
     ids = [check.id for check in to_run]
     verdicts, errors = verdicts_in(folders, ids, default)
     judge = Judge(verdicts, submission, seed, context, finished, whole or Allowance())

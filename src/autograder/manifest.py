@@ -58,6 +58,10 @@ class Check:
         """Whether it is graded automatically."""
         return self.kind != "written"
 
+    def runs(self, hidden: bool) -> bool:
+        """Whether it runs in a copy with hidden checks, or without."""
+        return self.kind == "basic" or hidden and self.kind == "hidden"
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -189,11 +193,11 @@ def read_manifest(path: Path) -> Manifest:
 
 def _made(kind, what, entry, /, **known):
     """A Question or a Check with these fields."""
-    needed = {field.name: field.default is MISSING for field in fields(kind)}
-    names = {name: needed[name] for name in needed if name not in known}
-    if wrong := [*entry.keys() - names.keys()]:
+    allowed = [field for field in fields(kind) if field.name not in known]
+    if wrong := [*entry.keys() - {field.name for field in allowed}]:
         raise ManifestError(f"{what}: unknown field {wrong[0]}")
-    if lacks := [name for name, needed in names.items() if needed and name not in entry]:
+    needed = [field.name for field in allowed if field.default is MISSING]
+    if lacks := [name for name in needed if name not in entry]:
         raise ManifestError(f"{what}: lacks {lacks[0]}")
     lists = {name: tuple(value) for name, value in entry.items() if isinstance(value, list)}
     return kind(**entry | lists, **known)

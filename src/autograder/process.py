@@ -94,9 +94,13 @@ class StudentProcess:
         more.
         """
         self._stopped = True
-        process = self._process
-        with contextlib.suppress(AttributeError, OSError, ValueError):  # none, ended, closed
-            process.stdin.close()  # tells it to end what it is running
+        if process := self._process:
+            self._end(process)
+
+    def _end(self, process):
+        """Have it end what it is running, and then itself."""
+        with contextlib.suppress(OSError, ValueError):  # it has ended, or was closed
+            process.stdin.close()
             if not self._ready:  # it is still importing
                 process.kill()
 
@@ -213,12 +217,9 @@ class StudentProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(OSError):
-            process.stdin.close()  # tells it to end what it is running
-            if not self._ready:  # it is still importing
-                process.kill()
-            if hasattr(signal, "SIGCONT"):
-                process.send_signal(signal.SIGCONT)  # in case it was stopped
+        self._end(process)
+        with contextlib.suppress(OSError, AttributeError):  # Windows has no such signal
+            process.send_signal(signal.SIGCONT)  # in case it was stopped
         try:
             process.wait(timeout=END_SECONDS if self.fork else 0.5)
         except subprocess.TimeoutExpired:

@@ -32,7 +32,8 @@ class ManifestFile(pytest.File):
 
     def collect(self):
         """As pytest.Collector.collect."""
-        for check in read_manifest(self.path).checks.values():
+        self.manifest = read_manifest(self.path)
+        for check in self.manifest.checks.values():
             if check.kind == "basic":
                 yield CheckItem.from_parent(self, name=check.id)
 
@@ -42,11 +43,12 @@ class CheckItem(pytest.Item):
 
     def runtest(self):
         """As pytest.Item.runtest."""
-        setting = Setting(results=results_beside(SUBMISSION))
-        worker = self.config.stash.setdefault(WORKER, None) or GradingWorker(setting)
-        self.config.stash[WORKER] = worker
-        checks, seed = read_manifest(self.path).select([self.name]), draw_seed(secret=False)
-        report = grade_submission(SUBMISSION, checks, setting, seed, worker=worker)
+        setting, stash = Setting(results=results_beside(SUBMISSION)), self.config.stash
+        if WORKER not in stash:
+            stash[WORKER] = GradingWorker(setting)
+        manifest, seed = self.parent.manifest, draw_seed(secret=False)
+        grading = [manifest.checks[self.name]], setting, seed, manifest
+        report = grade_submission(SUBMISSION, *grading, worker=stash[WORKER])
         outcome = report.outcomes[self.name]
         if outcome.verdict is not Verdict.PASSED:
             says = outcome.details if outcome.verdict is Verdict.GRADER_ERROR else outcome.message

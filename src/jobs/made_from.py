@@ -22,8 +22,7 @@ def ingredients(job: Job, options: Options) -> dict[str, str | int]:
     """All that a result is made from: preset, seed, and a digest of each file of code, of data and
     of weights, by its name.
     """
-    hashes = {name: _hash(path) for name, path in _sources(job, options).items()}
-    return _settings(options) | hashes
+    return _settings(options) | _hashes(_sources(job, options))
 
 
 def checkpoint_of(job: Job, options: Options) -> Path:
@@ -100,7 +99,7 @@ def changes(
         settings: if these are given, then sources are all that there are: what is gone counts, too.
     """
     if kept := _kept(made):
-        now = (settings or {}) | {name: _hash(path) for name, path in sources.items()}
+        now = (settings or {}) | _hashes(sources)
         names = now if settings is None else now | kept
         return CHANGED, [name for name in names if now.get(name) != kept.get(name)]
     when = made.stat().st_mtime
@@ -167,6 +166,10 @@ def _kept(made):
 def _digest(made):
     """Tells a result from another one of the same name; a checkpoint changes as it goes."""
     return {made.name: _hash(made)} if made.suffix != ".ckpt" else {}
+
+
+def _hashes(sources):
+    return {name: _hash(path) for name, path in sources.items()}
 
 
 def _hash(path):

@@ -124,8 +124,9 @@ class Setting:
     @property
     def answers(self) -> Path | None:
         """The folder of the answers to the test questions, or None if there is none."""
-        folder = self.gold or STAFF / "gold"
-        return folder if self.gold or self.hidden and folder.is_dir() else None
+        if self.gold or not self.hidden:
+            return self.gold
+        return STAFF / "gold" if (STAFF / "gold").is_dir() else None
 
     @property
     def reference(self) -> Path | None:
