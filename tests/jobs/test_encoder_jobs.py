@@ -134,8 +134,8 @@ def test_the_picture_of_maps(monkeypatch):
     """Each map is drawn as it is, with its tokens at both axes, whatever signs they have."""
     import matplotlib.pyplot as plt
 
-    drawn = []
-    monkeypatch.setattr(plt, "close", drawn.append)
+    drawn, close = [], plt.close
+    monkeypatch.setattr(plt, "close", lambda figure: (drawn.append(figure), close(figure)))
     tokens = [{"text": text, "unknown": False} for text in ("$x", "_y$", "z")]
     weights = torch.rand(2, 2, 3, 3).tolist()
     item = FOUND["maps"][0] | {"tokens": tokens, "weights": weights}
