@@ -9,6 +9,11 @@ import time
 CLOCK = 5
 
 
+def by_the_clock(seconds: float) -> float:
+    """The limit by the clock that belongs to a limit of CPU time."""
+    return CLOCK * seconds
+
+
 class Allowance:
     """CPU time that calls of the student's process use up, and CLOCK times as much by the clock,
     starting now.
@@ -28,7 +33,7 @@ class Allowance:
     ):
         self.seconds = seconds
         self.used = 0.0
-        self.end = time.monotonic() + min(CLOCK * seconds, clock)
+        self.end = time.monotonic() + min(by_the_clock(seconds), clock)
         if within:
             self.end = min(self.end, within.end)
         self._within = within

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from .allowance import CLOCK
+from .allowance import by_the_clock
 from .process import ProcessError
 from .student import Student
 from .verdicts import GRADER_FAILED, Failed, Outcome, Verdict
@@ -142,7 +142,7 @@ class Judge:
         limit.
         """
         part = check.seconds / (check.seconds + sum(other.seconds for other in tuple(waiting)))
-        own = check.seconds, CLOCK * check.seconds
+        own = check.seconds, by_the_clock(check.seconds)
         left = self.whole.left, self.whole.end - time.monotonic()
         return [
             min(limit, max(part * rest, whole / 4 - lost))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .allowance import CLOCK, Allowance
+from .allowance import Allowance, by_the_clock
 from .answer import Answer
 from .explain import RemoteError, explain
 from .inside import wire
@@ -92,7 +92,7 @@ class Student:
         self.endless = {} if endless is None else endless
         self.failed_at_once = False  # by what other checks found
         self.seconds = check.seconds if seconds is None else seconds
-        self.clock = CLOCK * check.seconds if clock is None else clock
+        self.clock = by_the_clock(check.seconds) if clock is None else clock
         self.time: Allowance | None = None  # this check's, starting with its first call
 
     @property
@@ -219,10 +219,11 @@ class Student:
         frames = self._frames(reply.stack)
         importing = [(file, line) for file, line, function in frames if function == "<module>"]
         enough = 0.9 * min(IMPORT_SECONDS, self.check.seconds)  # a shorter call proves nothing
-        if importing and (reply.cpu >= enough or reply.seconds >= CLOCK * enough):
+        if importing and (reply.cpu >= enough or reply.seconds >= by_the_clock(enough)):
             self.endless |= importing[:1]
             return self._endless(importing[0][0])
-        shortened = self.seconds < self.check.seconds or self.clock < CLOCK * self.check.seconds
+        own = self.check.seconds
+        shortened = self.seconds < own or self.clock < by_the_clock(own)
         if not self.whole.rest or shortened:
             return self._too_late()
         calls = "for all its calls together" if self.calls > 1 else "in total"

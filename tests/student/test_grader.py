@@ -157,7 +157,6 @@ def test_what_cannot_be_graded_is_said_at_once(words, message, tmp_path):
     assert "\n  all " not in process.stdout and "Traceback" not in process.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
 def test_hidden_checks_are_never_another_copys(tmp_path):
     other = tmp_path / "instructor"
     other.mkdir()
@@ -167,6 +166,7 @@ def test_hidden_checks_are_never_another_copys(tmp_path):
     assert process.returncode == 0, process.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
 def test_python_may_be_started_through_any_folder(tmp_path):
     """Also where the command has "..", which an isolated process may not be able to follow."""
     levels = []
