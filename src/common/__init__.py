@@ -1,1 +1,1 @@
-"""Helpers for every part of src/: files, charts, command lines, and the number of usable cores."""
+"""Helpers for every part of src/: files, pages, command lines, and the number of usable cores."""

@@ -5,13 +5,11 @@ To print some examples of each, run in this folder:
 
     python dataset.py namedata
     python dataset.py charcorruption
-    python dataset.py charcorruption --html     # examples beside documents; lengths, shares
 """
 
 import argparse
 import math
 import random
-import subprocess
 import sys
 from pathlib import Path
 
@@ -191,12 +189,7 @@ def main() -> None:
         default=Path(__file__).resolve().parents[2] / "data",
         help="the folder of wiki.txt and birth_places_train.tsv",
     )
-    parser.add_argument(
-        "--html", action="store_true", help="charcorruption: draw thousands, and write a page"
-    )
     args = parser.parse_args()
-    if args.html:
-        make_page(args)
     # not every console can print the special characters
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     random.seed(0)
@@ -213,21 +206,6 @@ def main() -> None:
                 print(f"{name}:", "".join(dataset.itos[int(i)] for i in ids))
     except (NotImplementedError, OSError, ValueError) as error:
         sys.exit(str(error))
-
-
-def make_page(args: argparse.Namespace) -> None:
-    """Have the assignment's code draw thousands of examples; write span_corruption.html here."""
-    here = Path(__file__).resolve().parent
-    run = here.parent / "run.py"
-    if args.dataset != "charcorruption":
-        sys.exit("--html is for charcorruption: there is no page of namedata.")
-    if not run.is_file():
-        sys.exit(f"--html needs the assignment's {run}, which is not there.")
-    command = [sys.executable, run, "show_corruption", "--submission", here, "--data", args.data]
-    try:
-        sys.exit(subprocess.call([str(part) for part in command]))
-    except KeyboardInterrupt:  # which it has told of
-        sys.exit(130)
 
 
 if __name__ == "__main__":

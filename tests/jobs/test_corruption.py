@@ -3,16 +3,13 @@
 import random
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from common.files import UserError
-from conftest import DATA, ROOT, SOLUTION, STARTER
+from conftest import SOLUTION, run_cli
 from jobs.package import load_module
 from jobs.problem1.corruption import show_corruption
-from page import Page
 
 WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()
 
@@ -30,7 +27,7 @@ def corpus(tmp_path, seed):
 @pytest.fixture
 def show(corpus, tmp_path, capsys):
     """A function that shows the reference's span corruption with a change of dataset.py, old to
-    new; returns what was printed and the page's text.
+    new; returns what was printed.
     """
 
     def call(old="", new=""):
@@ -39,8 +36,9 @@ def show(corpus, tmp_path, capsys):
         text = (SOLUTION / "dataset.py").read_text(encoding="utf-8")
         assert old in text
         (tmp_path / "dataset.py").write_text(text.replace(old, new, 1), encoding="utf-8")
-        show_corruption(load_module(tmp_path, "dataset.py"), corpus, tmp_path / "page.html")
-        return capsys.readouterr().out, Page((tmp_path / "page.html").read_text("utf-8")).text
+        show_corruption(load_module(tmp_path, "dataset.py"), corpus, tmp_path / "plot.png")
+        assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+        return capsys.readouterr().out
 
     return call
 
@@ -70,26 +68,31 @@ CHANGES = [
 
 @pytest.mark.parametrize(("old", "new", "words"), CHANGES)
 def test_what_is_not_as_asked_is_said(show, old, new, words):
-    for text in show(old, new):
-        assert re.search(rf"[\d,]+ of 3,000 draws are not as asked, such as: .*{words}", text)
+    said = show(old, new)
+    assert re.search(rf"[\d,]+ of 3,000 draws are not as asked, such as: .*{words}", said)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "what", "low", "high"),
     [
         # over 3,000 draws, 5 standard deviations of what is asked: 26 +- 1.2 and 0.25 +- 0.015
-        ("", "", r"length: 4 to 48, mean (\S+),", 24.8, 27.2),
-        ("", "", r"share: mean (\S+);", 0.23, 0.27),
+        ("", "", r"length: 4 to 48, mean (\S+)\. ", 24.8, 27.2),
+        ("", "", r"share: .*mean (\S+)\. A", 0.23, 0.27),
         ("block_size * 3 / 4", "block_size * 5 / 8", r"length: 4 to (\d+),", 40, 40),
-        ("floor(length / 4 +", "floor(length / 2 +", r"share: mean (\S+);", 0.44, 0.56),
-        ("randint(0, length - masked_length)", "randint(0, 0)", r"Start.*?mean (\S+),", 0, 0),
+        ("floor(length / 4 +", "floor(length / 2 +", r"share: .*mean (\S+)\. A", 0.44, 0.56),
+        (
+            "randint(0, length - masked_length)",
+            "randint(0, 0)",
+            r"start of the span: .*mean (\S+)\. A",
+            0,
+            0,
+        ),
     ],
 )
 def test_numbers_are_measured(show, old, new, what, low, high):
-    printed, page = show(old, new)
+    printed = show(old, new)
     assert low <= float(re.search(what, printed)[1]) <= high
-    for text in (printed, page):
-        assert "All draws have the form" in text and "<kept>" in text
+    assert "All draws have the form" in printed and printed.count("document: ") == 4
 
 
 @pytest.mark.parametrize(
@@ -104,19 +107,13 @@ def test_numbers_are_measured(show, old, new, what, low, high):
 def test_what_cannot_be_read_is_a_sentence(show, tmp_path, new, words):
     with pytest.raises(UserError, match=words):
         show(RETURN, new)
-    assert not (tmp_path / "page.html").exists()
+    assert not (tmp_path / "plot.png").exists()
 
 
-def test_the_command_of_a_student(tmp_path):
-    def run(folder):
-        command = [sys.executable, "dataset.py", "charcorruption", "--html", "--data", DATA]
-        return subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8")
-
-    process = run(STARTER)
+def test_the_command(tmp_path):
+    process = run_cli("show_corruption", "--out", tmp_path)
     assert process.returncode == 3 and "1c: CharCorruptionDataset.__getitem__" in process.stderr
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    submission = tmp_path / "src" / "submission"
-    shutil.copy(SOLUTION / "dataset.py", submission)
-    process = run(submission)
-    assert process.returncode == 0 and "span_corruption.html: open it" in process.stdout
-    assert (submission / "span_corruption.html").is_file()
+    assert not any(tmp_path.iterdir())
+    process = run_cli("show_corruption", "--submission", SOLUTION, "--out", tmp_path)
+    assert process.returncode == 0 and "span_corruption.png" in process.stdout
+    assert (tmp_path / "span_corruption.png").is_file()

@@ -63,7 +63,7 @@ def test_the_report(small, tmp_path, capsys):
     for words in ("Chance, 1/5", "Bag of words", "Layer 2, head 0", "largest possible", "total"):
         assert words in page.text
     # sentences, heads
-    assert sum(attrs.get("class") == "map" for _, attrs in page.tags) == 4 * 8
+    assert sum(tag == "image" for tag, _ in page.tags) == 4 * 8
     assert not {"http", "url", "import", "nan"} & {*re.findall(r"[a-z]+", html)}
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed

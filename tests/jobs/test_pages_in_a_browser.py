@@ -3,9 +3,8 @@
 import pytest
 
 from browser import SIZES, opened, sideways, smallest_text, violations
-from conftest import DATA, SOLUTION
+from conftest import SOLUTION
 from jobs.package import load_module
-from jobs.problem1.corruption import show_corruption
 from jobs.problem5 import report_page
 from jobs.problem6 import dashboard_page
 from jobs.problem6.broken_training import write_page
@@ -17,10 +16,6 @@ from test_debugging import CASES, FIXES, small
 from test_encoder_jobs import FOUND
 
 __all__ = ["small"]  # a fixture: trainings at a fraction of their size
-
-
-def corruption(folder):
-    show_corruption(load_module(SOLUTION, "dataset.py"), DATA, folder / "page.html")
 
 
 def dashboard(folder):
@@ -45,7 +40,7 @@ def report(folder):
     (folder / "page.html").write_text(report_page.page(FOUND, seconds=1.5), encoding="utf-8")
 
 
-PAGES = [corruption, dashboard, *map(debugging, CASES), practice, report, references]
+PAGES = [dashboard, *map(debugging, CASES), practice, report, references]
 
 
 @pytest.mark.full

@@ -16,7 +16,7 @@ from instructor.grading.grades import Entry, GradedClass
 from instructor.grading.text import line, moment, points
 
 from .models import EPOCHS, MODELS
-from .plot import histogram, key, scatter
+from .plot import histogram, scatter
 from .render import HTML
 from .statistics import FEWEST, LOW, MANY, agreement, counted, excused, items, sections
 from .tally import by_question
@@ -79,7 +79,7 @@ def page(graded: GradedClass) -> str:
         rows=[
             (entry, by_question(graded, entry), _total(entry), _state(entry)) for entry in entries
         ],
-        **_epochs(entries),
+        epochs=_epochs(entries),
     )
 
 
@@ -142,7 +142,7 @@ def _checks(graded, entries):
 
 
 def _epochs(entries):
-    """The plot of accuracy against the epochs of the pretraining, and the key to its marks."""
+    """The plot of accuracy against the epochs of the pretraining; None without any."""
     series = {label: [] for _, _, label, pretrained in MODELS if pretrained}
     for entry in entries:
         facts = {check["id"]: check["facts"] for check in entry.checks}
@@ -158,13 +158,10 @@ def _epochs(entries):
                     )
                 )
     if not any(series.values()):
-        return {"epochs": None, "series": []}
-    return {
-        "epochs": scatter(
-            "Accuracy against epochs", series, "epochs of pretraining that the code asks for"
-        ),
-        "series": [(label, key(number)) for number, label in enumerate(series)],
-    }
+        return None
+    return scatter(
+        "Accuracy against epochs", series, "epochs of pretraining that the code asks for"
+    )
 
 
 def _state(entry: Entry):

@@ -6,7 +6,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from autograder.report import harmless
-from common import charts
+from common import pages
 from instructor.grading.text import line, percent, points
 
 
@@ -23,5 +23,5 @@ HTML = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-HTML.globals["chart_css"] = Markup(charts.CSS)
+HTML.globals["colors"] = Markup(pages.COLORS)
 HTML.filters.update(line=line, points=points, percent=percent)

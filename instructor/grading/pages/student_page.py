@@ -6,7 +6,7 @@ from instructor.grading.grades import GRADER_ERROR, Entry, GradedClass
 from instructor.grading.text import moment, percent, points
 
 from .models import MODELS
-from .plot import Bar, bars, numbers
+from .plot import Bar, numbers
 from .render import HTML
 from .tally import by_question, unmarked
 
@@ -91,9 +91,7 @@ def _content(graded, entry):
         "regular": graded.regular_points,
         "unmarked": len(unmarked(graded, entry)),
         "notices": entry.report["notices"] if entry.report else [],
-        "plot": bars("Right answers to the dev questions", models)
-        if any(bar.value is not None or bar.refused for bar in models)
-        else None,
+        "bars": models if any(bar.value is not None or bar.refused for bar in models) else [],
         "needed": any(bar.needed for bar in models),
     }
 
@@ -153,15 +151,12 @@ def _check(check, found, score):
 
 
 def _compared(numbers_of):
-    """(caption, heat map) of the expected numbers and the student's, around the first wrong one."""
+    """(caption, numbers) of the expected numbers and the student's, around the first wrong one."""
     if not numbers_of:
         return []
     finite = [abs(float(text)) for row in numbers_of["expected"] for text in row]
     largest = max((value for value in finite if value < float("inf")), default=0.0)
     return [
-        (
-            f"{name} {numbers_of['place']}",
-            numbers(name, numbers_of[key], numbers_of["wrong"], largest),
-        )
+        (f"{name} {numbers_of['place']}", numbers(numbers_of[key], numbers_of["wrong"], largest))
         for name, key in (("Expected", "expected"), ("Yours", "got"))
     ]

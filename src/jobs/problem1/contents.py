@@ -68,9 +68,9 @@ TARGETS = [
     Target(
         "show_corruption",
         "1c",
-        "your span corruption: examples beside their documents, numbers beside what is asked",
+        "your span corruption: examples, and a plot beside what is asked",
         "dataset.py",
-        writes="span_corruption.html",
+        writes="span_corruption.png",
         data=True,
     ),
     Target(

@@ -1,61 +1,35 @@
 """./run.sh show_corruption: what the student's span corruption makes of documents, beside what
-question 1c asks for, on the terminal and as a page. It reads x and y alone.
+question 1c asks for: examples on the terminal, and a plot. It reads x and y alone.
 """
 
-import math
-from collections import Counter
-from html import escape
 from itertools import cycle, islice
 from pathlib import Path
-from statistics import fmean, pstdev
-from typing import NamedTuple
+from statistics import fmean
 
 import torch
 from tqdm import tqdm
 
-from common.charts import Axis, Plot, round_numbers
-from common.files import UserError, read_documents, write_text
+from common.files import UserError, read_documents, writing
 from jobs.errors import says_where
 from jobs.options import ROOT
-from jobs.web_page import MARKS, characters, document, figure, scroll, table
 
-DRAWS, BLOCK_SIZE = 3000, 64  # rows of 64 characters fit on a screen
-PRINTED, SHOWN = 4, 12  # examples on the terminal, and on the page
+DRAWS, BLOCK_SIZE, PRINTED = 3000, 64, 4  # rows of 64 characters fit on a screen
 LENGTHS = range(4, BLOCK_SIZE * 3 // 4 + 1)  # of a truncated document, all equally likely
-
-CSS = """
-.cells { font: .9rem/1.7 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  white-space: pre; padding-bottom: 1rem; } .cells s { color: var(--muted); }
-.cells mark { background: var(--accent); color: var(--paper); }
-svg .asked { stroke: var(--second); stroke-width: 2; stroke-dasharray: 4 3; }
-"""
-
-
-class Draw(NamedTuple):
-    """One example.
-
-    Attributes:
-        document: the whole document.
-        x, y: as characters, MASK and PAD among them.
-        parts: prefix, masked content and suffix, or () if the MASKs do not divide x into these.
-        fault: what is not as asked, or "".
-    """
-
-    document: str
-    x: str
-    y: str
-    parts: tuple[str, ...]
-    fault: str
+ASKED = {
+    "truncated length": f"{LENGTHS[0]} to {LENGTHS[-1]}, each as often: mean {fmean(LENGTHS):.1f}",
+    "masked share": "mean 0.25, whatever the length",
+    "start of the span": "random; if all starts are equally likely, mean 0.50",
+}
 
 
 @says_where
 def show_corruption(student, data: Path | None, out: Path) -> None:
-    """Draw DRAWS examples with the student's code, print some, and write the page.
+    """Draw DRAWS examples with the student's code, print some, and write the plot.
 
     Args:
         student: the submission's dataset.py.
         data: the folder of wiki.txt, by default that of the whole corpus.
-        out: the file.
+        out: the PNG file.
 
     Raises:
         UserError: __getitem__ raised an error or returned no tensors of tokens, or no document is
@@ -68,21 +42,36 @@ def show_corruption(student, data: Path | None, out: Path) -> None:
         raise UserError(f"No document of {source} has {LENGTHS[-1]} characters. Use other --data.")
     print(f"Drawing {DRAWS:,} examples ...", flush=True)
     bar = tqdm(islice(cycle(long), DRAWS), "Drawing", DRAWS, leave=False, unit="example")
-    draws = sorted((read_draw(dataset, i) for i in bar), key=lambda draw: not draw.fault)
-    verdict = "All draws have the form that question 1c asks for."
-    if faulty := sum(bool(draw.fault) for draw in draws):
-        verdict = f"{faulty:,} of {DRAWS:,} draws are not as asked, such as: {draws[0].fault}"
-    write_text(out, page(verdict, draws))
-    for draw in draws[:PRINTED]:
-        print(f"\ndocument: {draw.document}\nx: {draw.x}\ny: {draw.y}")
-    print()
-    for what, value, asked in measure(draws):
-        print(f"{what}: {value}. Asked: {asked}.")
-    print(f"{verdict}\nWrote {out}: open it in a browser.")
+    drawn = [(dataset.data[i], *draw(dataset, i)) for i in bar]
+    faulty = [example for example in drawn if example[-1]]
+    for document, x, y, *_ in [*faulty, *drawn][:PRINTED]:
+        print(f"\ndocument: {document}\nx: {x}\ny: {y}")
+    sizes = [[*map(len, parts)] for *_, parts, _ in drawn if any(parts)]
+    found = {
+        "truncated length": [sum(size) for size in sizes],
+        "masked share": [size[1] / sum(size) for size in sizes],
+        "start of the span": [size[0] / max(1, size[0] + size[2]) for size in sizes],
+    }
+    print("\nThe span starts at 0 with the first character, at 1 as late as possible.")
+    for what, values in found.items():
+        if values:
+            spread = f"{min(values):.3g} to {max(values):.3g}, mean {fmean(values):.3g}"
+            print(f"{what}: {spread}. Asked: {ASKED[what]}.")
+    plot(found, out)
+    print(
+        f"{len(faulty):,} of {DRAWS:,} draws are not as asked, such as: {faulty[0][-1]}"
+        if faulty
+        else "All draws have the form that question 1c asks for."
+    )
+    print(f"Wrote {out}")
 
 
-def read_draw(dataset, idx: int) -> Draw:
+def draw(dataset, idx: int) -> tuple[str, str, tuple[str, ...], str]:
     """Draw an example of a CharCorruptionDataset, and read it.
+
+    Returns:
+        x and y as characters, MASK and PAD among them; prefix, masked content and suffix, or () if
+        the MASKs do not divide x into these; and what is not as asked, or "".
 
     Raises:
         UserError: these are no tensors of tokens.
@@ -115,78 +104,17 @@ def read_draw(dataset, idx: int) -> Draw:
     elif not parts[1] or len(whole) not in LENGTHS:
         fault = f"{len(parts[1])} of {len(whole)} characters are masked. Asked: at least 1, "
         fault += f"of {LENGTHS[0]} to int(block_size * 3/4), {LENGTHS[-1]}."
-    return Draw(text, x, y, parts, fault)
+    return x, y, parts, fault
 
 
-def spans(draws: list[Draw]) -> list[tuple[int, float, float]]:
-    """By truncated length, of each draw that has its parts: that length, the masked share, and
-    where the span starts, from 0 (the first character) to 1 (as late as possible).
-    """
-    sizes = [[*map(len, draw.parts)] for draw in draws if any(draw.parts)]
-    return sorted(
-        (sum(each), each[1] / sum(each), each[0] / max(1, each[0] + each[2])) for each in sizes
-    )
+def plot(found: dict[str, list[float]], out: Path) -> None:
+    """Histograms of what was found, as a PNG file."""
+    from matplotlib.figure import Figure
 
-
-def measure(draws: list[Draw]) -> list[list[str]]:
-    """The three random numbers over all draws that have their parts: name, found, asked."""
-    if not (found := spans(draws)):
-        return []
-    lengths, shares, starts = zip(*found)
-    third = math.ceil(len(found) / 3)
-    spread = "{} to {}, mean {:.1f}, standard deviation {:.1f}"
-    return [
-        [
-            "Truncated length",
-            spread.format(lengths[0], lengths[-1], fmean(lengths), pstdev(lengths)),
-            spread.format(LENGTHS[0], LENGTHS[-1], fmean(LENGTHS), pstdev(LENGTHS)),
-        ],
-        [
-            "Masked share",
-            f"mean {fmean(shares):.3f}; {fmean(shares[:third]):.3f} of the shortest third, "
-            f"{fmean(shares[-third:]):.3f} of the longest",
-            "mean 0.25, whatever the length",
-        ],
-        [
-            "Start of the span, from 0 (first character) to 1 (as late as possible)",
-            f"mean {fmean(starts):.2f}, standard deviation {pstdev(starts):.2f}",
-            "random; if all are equally likely, mean 0.50, standard deviation about 0.3",
-        ],
-    ]
-
-
-def page(verdict: str, draws: list[Draw]) -> str:
-    """The whole page: the numbers, a histogram, and the first examples."""
-    top = f"""<h1>Span corruption</h1>
-<p>Your <code>CharCorruptionDataset</code> of <code>dataset.py</code>, called {len(draws):,} times
-with <code>block_size</code> {BLOCK_SIZE}. {escape(verdict)} The grader's checks try more
-(<code>python src/grader.py 1c</code>).</p>
-{table("Over all draws", ["", "found", "asked"], measure(draws))}
-{histogram(Counter(length for length, _, _ in spans(draws)))}"""
-    examples = {"Examples": "\n".join(map(example, draws[:SHOWN]))}
-    footer = "Numbers and counts differ from those asked for by chance."
-    return document("Span corruption", top, examples, footer, MARKS + CSS)
-
-
-def histogram(counts: Counter) -> str:
-    """How many draws have each truncated length."""
-    level = counts.total() / len(LENGTHS)
-    up = Axis(round_numbers(0, max([level, *counts.values()]), 4), "draws")
-    across = Axis(round_numbers(0, max([LENGTHS[-1], *counts])), "truncated length")
-    plot = Plot(320, (44, 22, 308, 156), across, up)
-    for length, count in counts.items():
-        plot.bar((length - 0.5, length + 0.5), (0, count), title=f"{length}: {count}")
-    plot.line([(LENGTHS[0], level), (LENGTHS[-1], level)], "asked")
-    says = f"Truncated lengths. Dashed: the expected count, {level:.1f} each."
-    return figure(plot.svg(f"Histogram. {says}"), says)
-
-
-def example(draw: Draw) -> str:
-    """A draw: its document, in which the masked content stands out, above x and y."""
-    text, kept = escape(draw.document), "".join(draw.parts)
-    if kept and draw.document.startswith(kept):
-        prefix, masked, suffix, cut = map(escape, (*draw.parts, draw.document[len(kept) :]))
-        text = f"{prefix}<mark>{masked}</mark>{suffix}<s>{cut}</s>"
-    rows = f"{text}\nx: {characters(draw.x)}\ny: {characters(draw.y)}"
-    fault = draw.fault and f"<p>{escape(draw.fault)}</p>\n"
-    return fault + scroll(f'<div class="cells">{rows}</div>', "a document, x and y")
+    figure = Figure((12, 3.4), layout="constrained")
+    for axes, (what, values) in zip(figure.subplots(1, 3), found.items()):
+        steps = range(BLOCK_SIZE + 2) if what == "truncated length" else [i / 20 for i in range(22)]
+        axes.hist(values, bins=steps, align="left", rwidth=0.9)
+        axes.set(title=what, xlabel=f"asked: {ASKED[what]}", ylabel="draws")
+    with writing(out) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")

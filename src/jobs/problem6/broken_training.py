@@ -10,10 +10,9 @@ import torch
 import torch.nn as nn
 
 from common.files import UserError, read_documents, write_text
-from jobs.problem6 import over_steps
-from jobs.problem6.over_steps import Run, chart, finite, legend
+from common.pages import document
+from jobs.problem6.over_steps import Run, chart, finite
 from jobs.targets import Target
-from jobs.web_page import document
 
 TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
 
@@ -127,22 +126,16 @@ def table(rows: list[list[str]]) -> str:
     )
 
 
-def losses_drawn(runs: dict[str, list[float]], bounds: list[tuple[float, str]] = ()) -> str:
+def losses_drawn(runs: dict[str, list[float]], bounds: dict[str, float]) -> str:
     """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
-    lines = [list(enumerate(losses, start=1)) for losses in runs.values()]
-    steps = max(map(len, runs.values()))
-    ends = [f"{name}: {ending(line)}" for name, line in zip(runs, lines)]
+    lines = {name: list(enumerate(losses, start=1)) for name, losses in runs.items()}
+    ends = [f"{name}: {ending(line)}" for name, line in lines.items()]
     says = f"The loss in nats. At the end: {', '.join(ends)}."
-    values = [value for line in lines for value in finite(line)]
-    if len(values) < sum(map(len, lines)):
+    values = [value for line in lines.values() for value in finite(line)]
+    if len(values) < sum(map(len, runs.values())):
         says = f"{says[:-1]}; a cross above the plot is a loss that is not finite."
-    wide = max(values) > 20 * min(values) > 0
-    run = Run({}, [{"step": steps}], [])
-    plot = chart(run, "loss", lines, says, f"Losses. {says}", bounds, log=wide)
-    names = list(runs)
-    if len(names) > 1:
-        names = [f"{i}: {name}" for i, name in enumerate(names)]
-    return legend(names) + plot
+    run = Run({}, [{"step": max(map(len, runs.values()))}], [])
+    return chart(run, "loss", lines, says, bounds, log=max(values) > 20 * min(values) > 0)
 
 
 def ending(line: list[tuple[int, float]]) -> str:
@@ -158,5 +151,5 @@ def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -
     does = f"{target.does[0].upper()}{target.does[1:]}"
     top = f"<h1>{target.target}</h1>\n<p>{does}; seed {seed}.</p>"
     footer = f"What the numbers mean is printed by ./run.sh {target.target}."
-    write_text(out / target.writes, document(target.target, top, sections, footer, over_steps.CSS))
+    write_text(out / target.writes, document(target.target, top, sections, footer))
     print(f"\nWrote {out / target.writes}: open it in a browser.")

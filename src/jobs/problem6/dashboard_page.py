@@ -3,11 +3,10 @@
 import math
 from html import escape
 
-from jobs.problem6 import over_steps
-from jobs.problem6.over_steps import NARROW, Run, chart, depth, finite, legend, missing, series
-from jobs.web_page import MARKS, characters, document, table
+from common.pages import document, table
+from jobs.problem6.over_steps import Run, chart, depth, finite, missing, series
 
-MASK = "\u2047"
+SPECIAL = {"\u2047": '<b class="mask">M</b>', "\u25a1": '<i class="pad">\u00b7</i>'}
 REFERENCE = """<p class="small">The dotted line <q>reference</q> is what the course's own solution
 reached in this training: its mean loss over the last tenth of the steps. The alarm
 <code>slow_convergence</code> compares with it.</p>
@@ -17,8 +16,10 @@ CSS = """
 .texts { font: .9rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   padding-left: 1.2rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
 .alarms :is(th, td) { overflow-wrap: anywhere; }
-.alarms tr > :nth-child(3) { overflow-wrap: normal; white-space: nowrap; }
+.alarms tr > :is(:first-child, :nth-child(3)) { overflow-wrap: normal; white-space: nowrap; }
 .alarms tr > :nth-child(2), .alarms tr > :last-child { text-align: left; }
+b.mask { box-shadow: inset 0 0 0 1px currentColor; }
+i.pad { font-style: normal; color: var(--muted); }
 """
 
 
@@ -48,7 +49,7 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
         "Gradients and entropies are those of one batch, the same in the whole training, without "
         "dropout. Alarms are those of your diagnostics.py."
     )
-    return document("Dashboard", top, sections, footer, over_steps.CSS + MARKS + CSS)
+    return document("Dashboard", top, sections, footer, CSS)
 
 
 def pace(run: Run) -> str:
@@ -97,10 +98,9 @@ def loss(run: Run) -> str:
     if len(found) < len(points):
         says += f"; {len(points) - len(found)} not finite, drawn as crosses above the plot"
     reference = finite(series([{"step": 0, **run.header}], "reference_loss"))
-    bounds = [(value, "reference") for value in reference]
+    bounds = dict.fromkeys(["reference"], *reference) if reference else {}
     wide = bool(found) and max(found) > 20 * max(min(found), 1e-9)
-    alt = f"Loss in nats: {says}."
-    return chart(run, "loss", [points], f"In nats: {says}.", alt, bounds, log=wide)
+    return chart(run, "loss", {"loss": points}, f"In nats: {says}.", bounds, log=wide)
 
 
 def knowledge(run: Run) -> str:
@@ -113,7 +113,7 @@ def knowledge(run: Run) -> str:
     says = f"Known birthplaces: {points[-1][1]:.0%} at the end, of {people}, asked {how}."
     if half := [step for step, value in points if value >= 0.5]:
         says += f" Half of them were first known at step {half[0]:,}."
-    return chart(run, "knowledge", [points], says, says, ends=(0, 1), up="{:.0%}".format)
+    return chart(run, "knowledge", {"known": points}, says, ends=(0, 1), percent=True)
 
 
 def texts(run: Run) -> str:
@@ -133,8 +133,13 @@ def texts(run: Run) -> str:
         + "</ul>\n"
         for step, written in chosen
     ]
-    says = f"Drawn at temperature 1. A boxed {characters(MASK)} is MASK."
+    says = "Drawn at temperature 1. A boxed M is MASK, a pale dot PAD."
     return f"<p>{says}</p>\n{''.join(lists)}"
+
+
+def characters(text: str) -> str:
+    """Text of a dataset as HTML: MASK is a boxed M, PAD a pale dot."""
+    return "".join(SPECIAL.get(ch) or escape(ch) for ch in text)
 
 
 def learning_rate(run: Run) -> str:
@@ -146,8 +151,7 @@ def learning_rate(run: Run) -> str:
     says = "at no record a finite number"
     if found:
         says = f"starts at {found[0]:.2g}, peaks at {max(found):.2g}, ends at {found[-1]:.2g}"
-    caption, alt = f"{says[0].upper()}{says[1:]}.", f"Learning rate: {says}."
-    return chart(run, "lr", [points], caption, alt, [(0, "")])
+    return chart(run, "lr", {"lr": points}, f"{says[0].upper()}{says[1:]}.", {"": 0})
 
 
 def gradients(run: Run) -> str:
@@ -161,34 +165,30 @@ def gradients(run: Run) -> str:
     if first and last:
         ends = f"{first[-1]:.2g} in the first layer and {last[-1]:.2g} in the last"
         says = f"In the end, it is {ends}."
-    alt = f"Norm of the gradient in {len(lines)} layers. {says}"
-    return legend([f"layer {i + 1}" for i in layers]) + chart(
-        run, "grad_norm", lines, says, alt, log=True, first=1
-    )
+    named = {f"layer {number}": line for number, line in enumerate(lines, start=1)}
+    return chart(run, "grad_norm", named, says, log=True)
 
 
 def entropies(run: Run) -> str:
     """A plot for each layer, with a line for each head."""
-    name, plots, most = "attention_entropy", [], 0
+    name, plots = "attention_entropy", []
     for layer in range(depth(run.records, name)):
         within = [
             {**record, "heads": record[name][layer]}
             for record in run.records
             if isinstance(record.get(name), list) and len(record[name]) > layer
         ]
-        lines = [series(within, "heads", head) for head in range(depth(within, "heads"))]
-        ends = [values[-1] for values in map(finite, lines) if values]
-        if not ends:
-            continue
-        most = max(most, len(lines))
-        says = f"Layer {layer + 1}: in the end from {min(ends):.2f} to {max(ends):.2f}."
-        alt, bounds = f"Entropy of {len(lines)} heads. {says}", [(0.99, ""), (0.01, "")]
-        plots.append(chart(run, name, lines, says, alt, bounds, ends=(0, 1), width=NARROW))
+        heads = range(depth(within, "heads"))
+        lines = {f"head {head}": series(within, "heads", head) for head in heads}
+        if ends := [values[-1] for values in map(finite, lines.values()) if values]:
+            says = f"Layer {layer + 1}: in the end from {min(ends):.2f} to {max(ends):.2f}."
+            bounds = {"evenly spread": 0.99, "saturated": 0.01}
+            plots.append(chart(run, name, lines, says, bounds, ends=(-0.03, 1.14)))
     if not plots:
         return missing(name)
     return f"""<p>0: all weight on one position; 1: evenly spread. Above the upper dotted line, a
 head attends nearly uniformly; below the lower one, its softmax is saturated and hardly learns.</p>
-{legend([f"head {i}" for i in range(most)])}<div class="layers">{"".join(plots)}</div>"""
+<div class="plots">{"".join(plots)}</div>"""
 
 
 def repetition(run: Run) -> str:
@@ -200,4 +200,4 @@ def repetition(run: Run) -> str:
     most = f"at most {max(found):.2f}" if found else "never a finite number"
     texts = plural(len(points), "text")
     says = f"The share of 4-grams that occurred before in the same text, in {texts}: {most}."
-    return chart(run, "repetition_rate", [points], says, says, [(0.5, "")], ends=(0, 1))
+    return chart(run, "repetition_rate", {"rate": points}, says, {"alarm": 0.5}, ends=(0, 1))

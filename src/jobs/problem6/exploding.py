@@ -141,7 +141,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     print(f"\n{table(rows)}\n")
     losses = {name: losses for name, (losses, _) in runs.items()}
     print(verdict(losses))
-    return {"Loss": losses_drawn(losses, [(math.log(vocab), "guessing")])}
+    return {"Loss": losses_drawn(losses, {"guessing": math.log(vocab)})}
 
 
 def look(fixes) -> tuple[bool, bool]:

@@ -1,15 +1,11 @@
 """Plots of the records of a training over its steps, for the pages of problem 6."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 
-from common.charts import Axis, Plot, distinct, extent, key, powers, round_numbers, tag
-from jobs.web_page import figure, scroll
+from common import pages
+from common.pages import BAD, DASHES, MUTED, SECOND, figure, hue
 
-WIDE, NARROW = 720, 440  # units across a plot
-CROSS = 9  # from one cross to the next, at least
 # The section in which an alarm is drawn.
 SECTION = {
     "exploding_loss": "loss",
@@ -19,23 +15,9 @@ SECTION = {
     "dead_attention": "attention_entropy",
     "saturated_attention": "attention_entropy",
 }
-
-CSS = """
-figure { max-width: none; margin: .5rem 0 1rem; }
-.layers { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr));
-  gap: 0 2rem; }
-.layers figure { max-width: 32rem; }
-.bound { stroke: var(--muted); fill: none; stroke-dasharray: 2 4; }
-.bad { stroke: var(--second); fill: none; stroke-width: 2; }
-.alarm { stroke: var(--second); fill: none; stroke-width: 1.5; stroke-dasharray: 6 3; }
-svg text.number { fill: var(--second); font-weight: 650; }
-.number, .name { paint-order: stroke; stroke: var(--paper); stroke-width: 4px;
-  stroke-linejoin: round; }
-.keys span { white-space: nowrap; margin-right: 1rem; }
-/* so that text has at least 7 pt */
-@media (max-width: 40rem) { svg.wide text { font-size: 17px; }
-  svg.wide, svg.narrow { min-width: 25.5rem; } }
-"""
+NAMED = 8  # lines at most whose names are all in the legend
+STRETCHES = 300  # of a long line; of each, the lowest and the highest point are drawn
+LARGEST = 1e30  # that is drawn as it is
 
 
 @dataclass(frozen=True)
@@ -81,100 +63,68 @@ def missing(name: str) -> str:
     return f'<p class="muted">No record has a value for {name}.</p>'
 
 
-def legend(names: list[str]) -> str:
-    """Which line is which; of more than eight, the first and the last alone."""
-    count = len(names)
-    shown = range(count) if count <= 8 else (0, count - 1)
-    lines = (tag("path", kind="line", style=distinct(i, count), d="M0 6H26") for i in shown)
-    marks = (f"<span>{key(line)} {escape(names[i])}</span>" for i, line in zip(shown, lines))
-    return f'<p class="small keys">{(" " if count <= 8 else "to ").join(marks)}</p>\n'
-
-
 def chart(
     run: Run,
     section: str,
-    lines: list[list[tuple[int, float]]],
+    lines: dict[str, list[tuple[int, float]]],
     caption: str,
-    alt: str,
-    bounds: list[tuple[float, str]] = (),
+    bounds: dict[str, float] | None = None,
     *,
     log: bool = False,
     ends: tuple[float, float] | None = None,
-    width: int = WIDE,
-    first: int = 0,
-    up: Callable[[float], str] = "{:g}".format,
+    percent: bool = False,
 ) -> str:
-    """Lines over steps as a figure, numbered at their ends; alarms of a section are dashed.
+    """Lines over steps as a figure. A value that is not finite is a cross above the plot; alarms of
+    a section are dashed, with their numbers.
 
     Args:
-        lines: of (step, value). bounds: (value, label) of what is drawn as a dotted line.
-        log: a logarithmic axis. ends: its values, if not those of the lines. width: of the viewBox.
-        first: the number of the first line. up: the label of a value on the axis.
+        lines: (step, value) by name. bounds: what is drawn as a dotted line, by its label.
+        log: a logarithmic axis, if there are values above 0. ends: of the axis, if not those of the
+            lines. percent: values are shares.
     """
-    values = [value for line in lines for _, value in line] + [value for value, _ in bounds]
-    ticks = (powers if log else round_numbers)(*(ends or extent(values, log)))
-    last = max(1, run.end)
-    # the last step has a label, and the others keep away from it
-    ticks_across = [tick for tick in round_numbers(0, last) if tick <= 0.9 * last] + [last]
-    steps = Axis(ticks_across, "step", "{:,.0f}".format)
-    # room for crosses above, and for half a label at the right
-    area = left, top, _, bottom = 68, 20, width - 28, 174
-    plot = Plot(width, area, steps, Axis(ticks, label=up, log=log), corner=True)
-    for value, _ in bounds:
-        plot.level(value, "bound")
-    for number, line in enumerate(lines):
-        plot.line(line, style=distinct(number, len(lines)))
-        crosses = [plot.x(step) for step, value in line if not math.isfinite(value)]
-        for x in spread(crosses):
-            plot.path(f"M{x - 4:.1f} {top - 14}l8 8m0 -8l-8 8", "bad")
-    ended = {}
-    for number, line in enumerate(lines if len(lines) > 1 else ()):
-        known = [(step, value) for step, value in line if math.isfinite(value)]
-        if known and known[-1][0] < 0.9 * last:  # it ends within the plot
-            plot.text(
-                plot.x(known[-1][0]) + 5, plot.y(known[-1][1]) + 4, str(first + number), "name"
-            )
-        elif known:
-            ended[str(first + number)] = known[-1][1]
-    plot.names(ended, 17 if width == WIDE else 12)
-    drawn = [(plot.x(x), plot.y(y)) for line in lines for x, y in line if math.isfinite(y)]
-    for value, label in bounds:
-        plot.text(*free_place(plot, value, label, drawn), label, "name")
-    chosen = [
-        (number, step)
-        for number, (name, step, _) in enumerate(run.alarms, start=1)
-        if SECTION.get(name) == section
+    with pages.plotted() as drawing:
+        axes = drawing.subplots()
+        for number, (name, points) in enumerate(lines.items()):
+            named = len(lines) <= NAMED or number in (0, len(lines) - 1)
+            style = {"color": hue(number, len(lines)), "linestyle": DASHES[number % len(DASHES)]}
+            axes.plot(*drawn(points), label=name if named else "_", **style)
+            bad = [step for step, value in points if not math.isfinite(value)]
+            top = axes.get_xaxis_transform(), [1.04] * len(bad)
+            axes.plot(bad, top[1], "x", color=BAD, transform=top[0], clip_on=False)
+        for label, value in (bounds or {}).items():
+            axes.axhline(value, color=MUTED, linestyle=":")
+            at = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+            axes.annotate(label, (0.01, value), (0, 2), **at)
+        alarms = [
+            (number, step)
+            for number, (name, step, _) in enumerate(run.alarms, start=1)
+            if SECTION.get(name) == section
+        ]
+        for place, (number, step) in enumerate(alarms):
+            axes.axvline(step, color=SECOND, linestyle="--", linewidth=1.2)
+            at = {"transform": axes.get_xaxis_transform(), "color": SECOND, "weight": "bold"}
+            axes.text(step, 0.89 - 0.12 * (place % 8), f" {number}", **at)
+        axes.yaxis.set_major_formatter("{x:.0%}" if percent else "{x:g}")
+        if log:
+            pages.set_log_scale(axes)
+        axes.set(xlabel="step", xlim=(0, max(1, run.end)), ylim=ends)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        if len(lines) > 1:
+            drawing.legend(loc="outside upper left", ncols=4 if len(max(lines, key=len)) < 9 else 1)
+        return figure(pages.svg(drawing, f"{section} over the steps. {caption}"), caption)
+
+
+def drawn(points: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    """The steps and values of a line, with gaps where values are not finite. Of a long line, those
+    that look alike.
+    """
+    size = math.ceil(2 * len(points) / STRETCHES)
+    if size > 2:
+        stretches = [points[start : start + size] for start in range(0, len(points), size)]
+        kept = {end(part, key=lambda point: point[1]) for part in stretches for end in (min, max)}
+        points = sorted({points[0], *kept, points[-1]})
+    values = [
+        max(-LARGEST, min(LARGEST, value)) if math.isfinite(value) else math.nan
+        for _, value in points
     ]
-    for place, (number, step) in enumerate(chosen):
-        plot.upright(step, "alarm")
-        plot.text(plot.x(step) + 4, top + 11 + 12 * (place % 12), str(number), "number")
-    svg = plot.svg(alt, "wide" if width == WIDE else "narrow")
-    return figure(scroll(svg, f"Chart of {section}"), caption)
-
-
-def free_place(plot: Plot, value: float, label: str, drawn: list) -> tuple[float, float]:
-    """Where the label of a level hides the fewest points: at an end of it, above or below.
-
-    Args:
-        drawn: the points of the lines, in coordinates.
-    """
-    long, high = 9.5 * len(label), 17  # of the larger text on phones
-
-    def hidden(place):
-        left, bottom = place
-        return sum(
-            left - 4 <= x <= left + long and bottom - high <= y <= bottom + 4 for x, y in drawn
-        )
-
-    heights = [y for y in (plot.y(value) - 6, plot.y(value) + high) if plot.top < y < plot.bottom]
-    heights = heights or [plot.y(value) - 6]
-    return min(((x, y) for y in heights for x in (plot.left + 8, plot.right - long)), key=hidden)
-
-
-def spread(places: list[float]) -> list[float]:
-    """Of rising places, those that are not too near to the one before."""
-    kept = []
-    for place in places:
-        if not kept or place >= kept[-1] + CROSS:
-            kept.append(place)
-    return kept
+    return [step for step, _ in points], values

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from common.alarms import TOLERANCE, in_time
 from common.files import UserError, write_text
+from common.pages import document, table
 from jobs.options import ROOT
 from jobs.problem6 import dashboard_page, over_steps
 from jobs.problem6.dashboard import watch
 from jobs.training_log import read_log
-from jobs.web_page import document, table
 
 TRACES = ROOT / "data" / "traces"
 PLOTS = {
@@ -56,9 +56,7 @@ def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
     html = out / "practice.html"
     top = f"<h1>Your monitor on recorded trainings</h1>\n<p>{summary}</p>"
     footer = "The hidden checks replay other traces, made in the same way."
-    write_text(
-        html, document("Practice", top, sections, footer, over_steps.CSS + dashboard_page.CSS)
-    )
+    write_text(html, document("Practice", top, sections, footer, dashboard_page.CSS))
     print(f"Wrote {html}: open it in a browser.")
 
 

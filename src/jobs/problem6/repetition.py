@@ -9,11 +9,11 @@ from html import escape
 import torch
 from tqdm import tqdm
 
-from common.charts import Axis, Plot, tag
+from common import pages
 from common.files import UserError
 from common.ngrams import repetition_rate
+from common.pages import ACCENT, figure
 from jobs.errors import says_where
-from jobs.web_page import figure, scroll
 
 from .broken_training import (
     batches,
@@ -160,9 +160,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     width = max(len(name) for _, name in rows)
     print(f"\n{table([[share, name.ljust(width)] for share, name in rows])}\n\n{verdict(rates)}")
     return {
-        "Loss": losses_drawn(
-            {"the training": losses}, [(math.log(len(vocabulary) - 1), "guessing")]
-        ),
+        "Loss": losses_drawn({"the training": losses}, {"guessing": math.log(len(vocabulary) - 1)}),
         f"Repeated {N}-grams": bars(rates),
         "Texts": "".join(
             f"<h3>{escape(name)}</h3>\n<p>{escape(' '.join(words).replace(' .', '.'))}</p>\n"
@@ -173,17 +171,17 @@ def run(fixes, seed: int) -> dict[str, str]:
 
 def bars(rates: dict[str, float]) -> str:
     """The share of repeated 4-grams of each text, as a figure."""
-    plot = Plot(720, (16, 8, 660, 12 + 42 * len(rates)), Axis([0, 0.25, 0.5, 0.75, 1]), None)
-    for row, (name, rate) in enumerate(rates.items()):
-        y, width = 28 + 42 * row, plot.x(rate) - plot.left
-        plot.text(plot.left, y - 5, name, "name")
-        plot.parts.append(
-            tag("rect", kind="bar", x=plot.left, y=y, width=max(1.0, width), height=14)
-        )
-        plot.text(plot.left + width + 6, y + 12, f"{rate:.0%}", "name")
     says = f"The share of {N}-grams that occurred before in the same text."
     each = ", ".join(f"{name} {rate:.0%}" for name, rate in rates.items())
-    return figure(scroll(plot.svg(f"Bars. {says} {each}.", "wide"), "Chart of repetition"), says)
+    with pages.plotted(height=0.5 + 0.4 * len(rates)) as drawing:
+        axes = drawing.subplots()
+        names = [f"{name}: {rate:.0%}" for name, rate in rates.items()]
+        axes.barh(range(len(rates)), rates.values(), height=0.35, color=ACCENT)
+        for row, name in enumerate(names):
+            axes.annotate(name, (0, row - 0.3))
+        axes.set(xlim=(0, 1), ylim=(len(rates) - 0.4, -0.8), yticks=[])
+        axes.xaxis.set_major_formatter("{x:.0%}")
+        return figure(pages.svg(drawing, f"Bars. {says} {each}."), says)
 
 
 def look(fixes) -> list[bool]:

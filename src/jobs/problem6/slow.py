@@ -153,7 +153,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     ]
     print(f"\n{table(rows)}\n(means of 10 steps)\n")
     print(verdict({name: mean_at(run, STEPS) for name, run in runs.items()}, guessing))
-    return {"Loss": losses_drawn(runs, [(guessing, "frequencies alone")])}
+    return {"Loss": losses_drawn(runs, {"frequencies alone": guessing})}
 
 
 def frequencies_alone(text: torch.Tensor) -> float:

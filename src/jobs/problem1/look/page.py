@@ -10,8 +10,8 @@ from pathlib import Path
 
 import torch
 
+from common.pages import document
 from jobs.problem1.look.data import MOST_IN_PAGE, POSITIONS, STAGES, Found
-from jobs.web_page import document
 
 SCRIPTS = ("model.js", "ask.js", "parts.js", "page.js")
 CSS = (Path(__file__).with_name("page.css")).read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ ANSWER = """<p id="verdict" aria-live="polite"></p>
 another letter's shade, the more the chosen one attends to it, in <b id="shown"></b>.</p>
 <div id="above"><div id="letters" role="radiogroup" aria-label="Letters" aria-describedby="hint">
 </div><p id="without" role="status"></p></div>
-<div class="pair"><div><h3 id="after"></h3>
+<div class="plots"><div><h3 id="after"></h3>
 <ol id="likeliest"></ol></div>
 <div><h3>Letter by letter</h3>
 <dl id="compare"></dl></div></div>"""

@@ -1,0 +1,41 @@
+"""Plots of pages: in the page's colors, by their names, with text that obeys nobody."""
+
+import re
+
+from common import pages
+from page import Page
+
+HOSTILE = "\"'><script>&"
+
+
+def draw(label=HOSTILE, value=1.0):
+    with pages.plotted() as drawing:
+        axes = drawing.subplots()
+        axes.plot([0, 1, 2], [value, 2, 3], color=pages.ACCENT, label=label)
+        axes.plot([0, 1], [1, 2], color=pages.hue(1, 3), gid=f"note: {label}")
+        axes.set(title=label, xlabel=label)
+        return pages.svg(drawing, label)
+
+
+def test_text_is_escaped_and_the_plot_has_a_name():
+    drawn = draw()
+    page = Page(drawn)
+    assert page.balanced and "<script" not in drawn
+    tag, attrs = page.tags[0]
+    assert tag == "svg" and attrs["role"] == "img" and attrs["aria-label"] == HOSTILE
+    assert page.text.count(HOSTILE) == 3  # as the title, below the axis, and under the mouse
+
+
+def test_the_colors_and_the_font_are_the_pages():
+    drawn = draw()
+    assert "stroke: var(--accent)" in drawn and "oklch(var(--light)" in drawn
+    assert "fill: var(--muted)" in drawn and "font-size: 9px" in drawn
+    assert not re.search("#5a1|DejaVu|http|<style", drawn)
+    assert len({pages.hue(number, 8) for number in range(8)}) == 8
+
+
+def test_a_page_may_have_several_plots_and_is_the_same_again():
+    first, second = draw("a"), draw("b", 1.5)
+    ids = [re.findall(r' id="([^"]*)"', drawn) for drawn in (first, second)]
+    assert ids[0] and not {*ids[0]} & {*ids[1]}
+    assert draw("a") == first
