@@ -113,7 +113,7 @@ def maps(heads: dict[str, list[list[float]]], tokens: list[str], height: float) 
     alts = []
     with pages.plotted(height) as drawing:
         columns = min(4, len(heads))
-        grid = drawing.subplots(-(-len(heads) // columns), columns, squeeze=False).flat
+        grid = [*drawing.subplots(-(-len(heads) // columns), columns, squeeze=False).flat]
         for axes, (name, weights) in zip(grid, heads.items()):
             means = [sum(row[j] for row in weights) / len(weights) for j in range(len(tokens))]
             most = max(range(len(tokens)), key=means.__getitem__)
@@ -129,7 +129,7 @@ def maps(heads: dict[str, list[list[float]]], tokens: list[str], height: float) 
             if len(heads) == 1:
                 axes.set_xticks(range(len(tokens)), tokens, rotation=90, color=INK)
                 axes.set_yticks(range(len(tokens)), tokens, color=INK)
-        for axes in list(grid)[len(heads) :]:
+        for axes in grid[len(heads) :]:
             axes.set_axis_off()
         alt = f"Attention among {len(tokens)} tokens, averaged over queries. {' '.join(alts)}"
         return f"<figure>{pages.svg(drawing, alt)}</figure>\n"
