@@ -1,23 +1,24 @@
-"""The training loop: given, but worth reading. `Trainer.train` is the loop, and `_one_step` a step.
+"""The training loop: given, but worth reading from top to bottom.
 
-The loop never waits for a GPU within a step, draws whole epochs of examples ahead in worker
-processes, and cuts every batch to its longest row. An interrupted run resumes from its checkpoint;
-on a CPU with as many threads, the result is bit-identical to an uninterrupted run. Under torchrun,
-the processes share the rows of each batch. The folder given/ has how each of this is done.
+`Trainer.train` is the loop and `one_step` a step of it. A resumed run gives the same bits as one
+that was never interrupted, on a CPU with as many threads. Two helpers may be skipped:
+given/epochs.py draws whole epochs ahead, given/cuda_graphs.py replays steps on NVIDIA GPUs.
 """
 
 import math
+import os
 import time
 
 import torch
+from torch import distributed
 from tqdm import tqdm
 
-from .given.checkpoint import Checkpoints, TrainingError
-from .given.distributed import Processes
-from .given.epochs import Epochs, epochs_ahead, own_random_numbers
-from .given.hardware import Hardware
-from .given.shares import shares
-from .utils import set_fields
+from .given.cuda_graphs import recorded
+from .given.epochs import epochs_ahead, own_random_numbers
+from .utils import TrainingError, choose_hardware, read_state, set_fields, write_state
+
+STATE = ("epoch", "step", "tokens", "lr", "losses", "history")  # what a checkpoint has,
+PARTS = ("model", "optimizer", "scaler")  # and what has a state_dict in it
 
 
 class TrainerConfig:
@@ -30,20 +31,16 @@ class TrainerConfig:
     grad_norm_clip = 1.0
     weight_decay = 0.1  # on the weights of linear layers only
     lr_decay = False  # linear warm-up, then a cosine down to a tenth of the peak
-    # The schedule counts block_size tokens per example, padding included, so that it does not
-    # depend on how batches are cut.
+    # The schedule counts block_size tokens per example, however batches are cut.
     warmup_tokens = 512 * 20
     final_tokens = 260e9
     ckpt_path = None  # the checkpoint of an unfinished run; None writes none
     num_workers = 0  # processes that draw examples; the result does not depend on it
     writer = None  # a TensorBoard SummaryWriter
-
     device = None  # "cpu", "cuda", "mps", ...; None takes an NVIDIA GPU if there is one
     seed = 0  # for the order of examples, random choices within them, and dropout
-    precision = "auto"  # "bf16", "fp16", "fp32"; auto: what this device is fast at
-    # Record steps as CUDA graphs, on an NVIDIA GPU. What a model computes in a recorded step and
-    # keeps (a table, say), later steps may overwrite: compute it in __init__.
-    graphs = True
+    precision = "auto"  # "bf16", "fp16", "fp32"; auto: what this GPU is fast at
+    graphs = True  # record steps as CUDA graphs, on an NVIDIA GPU: given/cuda_graphs.py
     resume = False  # continue from ckpt_path if it exists
     ckpt_seconds = 30  # minimum time between checkpoints, which are written after an epoch
     log_every = 20  # batches between two log entries
@@ -80,184 +77,144 @@ class Trainer:
 
     `history` lists the log entries, {step, epoch, tokens, lr, loss} with the mean loss of the
     batches since the previous entry (nats per target).
-
-    On an NVIDIA GPU, steps are recorded and replayed (given/cuda_graphs.py): Python code in the
-    model's forward that does not call torch, such as counting, printing or drawing from `random`,
-    then runs only in the first steps. config.graphs = False disables this.
     """
 
     def __init__(self, model, train_dataset, test_dataset, config: TrainerConfig):
-        self.model = model
-        self.train_dataset = train_dataset
-        self.test_dataset = test_dataset
-        self.config = config
-        self.history = []
-        self.epoch = self.step = self.tokens = self.tokens_read = 0
+        self.model, self.config = model, config
+        self.train_dataset, self.test_dataset = train_dataset, test_dataset
+        self.step, self.history = 0, []
 
     def train(self) -> None:
         """Train for config.max_epochs epochs; earlier calls do not count. The model stays on the
         training device.
 
         Raises:
-            TrainingError: the loss became infinite or NaN, or the checkpoint to resume from is
-                damaged or belongs to another run.
+            TrainingError: the loss became infinite or NaN, a step could not be recorded, or the
+                checkpoint to resume from is unusable.
         """
         config = self.config
-        self._prepare()
-        with self.hardware.stream(), self._progress_bar() as self.bar:
-            for x, y, batches in self._epochs():
-                # dropout differs between processes, and is the same in a resumed run
-                torch.manual_seed(hash((config.seed, self.epoch, self.processes.rank)) % 2**63)
-                x, y = self.hardware.send(x), self.hardware.send(y)
-                first = 0
-                for rows, length in batches:
-                    batch = slice(first, first + rows), slice(length)
-                    self._set_learning_rate(rows)
+        self.prepare()
+        tokens_per_batch = config.batch_size * self.row_size
+        with recorded(self.one_step, self.device, self.graphs) as one_step, self.bar:
+            for batches in epochs_ahead(self.train_dataset, config, self.epoch, self.device):
+                self.bar.set_description(f"epoch {self.epoch + 1}/{config.max_epochs}", False)
+                # dropout differs between epochs and processes, and is the same in a resumed run
+                torch.manual_seed(hash((config.seed, self.epoch, self.rank)) % 2**63)
+                for x, y in batches:
+                    self.tokens += len(x) * self.row_size
+                    self.lr = learning_rate_at(self.tokens, tokens_per_batch, config)
+                    for group in self.optimizer.param_groups:
+                        group["lr"].fill_(self.lr)
                     # the loss stays on the GPU until it is logged: reading it would wait for it
-                    self.unread_losses.append(self.one_step(x[batch], y[batch]))
-                    self._count(rows, length)
-                    first += rows
+                    self.losses.append(one_step(x, y))
+                    self.step += 1
+                    self.bar.update()
+                    if len(self.losses) >= config.log_every:
+                        self.log_losses()
                 self.epoch += 1
-                if self.checkpoints.is_due():
-                    self._mean_of_losses()  # raises, rather than save weights that are NaN
-                    self.checkpoints.save()
-            self._log_losses()
+                if time.monotonic() - self.saved_at >= config.ckpt_seconds:
+                    self.save_checkpoint()
+            self.log_losses()
+            self.optimizer.zero_grad()  # frees the gradients, which are in the graphs' memory
 
-    def _one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        """Forward, backward and update; returns the loss of the whole batch."""
-        self.optimizer.zero_grad(set_to_none=True)
-        losses = []
-        for xs, ys, share in shares(x, y, self.processes.rank, self.processes.world, self.cut):
-            with self.hardware.autocast():
-                _, loss = self.replicas(xs, ys)
-            loss = loss.mean() * share
-            # the scaler does nothing but in float16, where the smallest gradients would be zero
-            self.scaler.scale(loss).backward()
-            losses.append(loss.detach())
+    def one_step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Forward, backward and update on a batch, int64 (B, T); returns its mean loss."""
+        share = 1.0
+        if len(x) >= self.world > 1:  # of the batch's targets, of which rows have more or fewer
+            targets = (y != 0).sum() / self.world
+            x, y = x[self.rank :: self.world], y[self.rank :: self.world]
+            share = (y != 0).sum() / targets
+        self.optimizer.zero_grad()
+        with torch.autocast(self.device.type, self.narrow, enabled=self.narrow is not None):
+            _, loss = self.replica(x, y)
+        loss = loss * share
+        # the scaler does nothing but in fp16, where the smallest gradients would be zero
+        self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
         self.scaler.step(self.optimizer)  # optimizer.step(), unless a gradient overflowed
         self.scaler.update()
-        return self.processes.mean(sum(losses))
+        loss = loss.detach() / self.world
+        if self.world > 1:
+            distributed.all_reduce(loss)
+        return loss
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
         """Make all that the loop needs, and go to where an interrupted run was."""
-        config = self.config
-        self.history, self.unread_losses = [], []
-        self.epoch = self.step = self.tokens = self.tokens_read = 0
-        self.processes = Processes()
-        self.hardware = Hardware(config.device, config.graphs and self.processes.world == 1)
-        self.device = self.hardware.device
+        config, dataset = self.config, self.train_dataset
+        self.epoch = self.step = self.tokens = 0
+        self.history, self.losses = [], []  # losses that have not been logged yet
+        self.device, self.precision, self.narrow = choose_hardware(config.device, config.precision)
         self.model.to(self.device).train()
         with own_random_numbers(config.seed):
-            x, y = self.train_dataset[0]  # a broken dataset fails here, before any training
-        self.row_tokens = len(x)
-        self.hardware.choose_precision(config.precision, self.model, x[None], y[None])
-        self.scaler = self.hardware.make_scaler()
-        self.optimizer = self._make_optimizer()
-        # Almost half of a batch of unequal rows is padding, which costs a CPU as much as text.
-        # Recorded steps would need more shapes.
-        self.cut = self.device.type == "cpu"
-        self.checkpoints = Checkpoints(self)
-        if config.resume:
-            self.checkpoints.resume()
-        if steps := self.processes.differ_in(self.step, self.device):
-            raise TrainingError(
-                f"{config.ckpt_path} is not the same for all processes: some would start at step "
-                f"{steps[0]}, others at {steps[1]}. Use a folder that all machines share."
-            )
-        self.replicas = self.processes.replicate(self.model)
-        self.one_step = self.hardware.recorded(self._one_step)
-        self.looked = (time.monotonic(), self.tokens_read)
+            self.row_size = len(dataset[0][0])  # a broken dataset fails here
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
+        # under torchrun, each process trains a replica on a slice of the rows of each batch
+        self.rank, self.world, self.replica = 0, 1, self.model
+        if distributed.is_available() and distributed.is_initialized():
+            self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
+            self.replica = torch.nn.parallel.DistributedDataParallel(self.model, static_graph=True)
+        self.graphs = config.graphs and self.device.type == "cuda" and self.world == 1
+        self.optimizer = self.make_optimizer()
+        if config.resume and config.ckpt_path and os.path.exists(config.ckpt_path):
+            self.load_checkpoint()
+        self.saved_at = time.monotonic()
+        steps = config.max_epochs * math.ceil(len(dataset) / config.batch_size)
+        hidden = self.rank > 0 or not config.progress
+        self.bar = tqdm(total=steps, initial=self.step, unit="batch", disable=hidden)
 
-    def _make_optimizer(self) -> torch.optim.Optimizer:
+    def make_optimizer(self) -> torch.optim.Optimizer:
         """AdamW, with weight decay only on the weights of linear layers: gains, biases and
         embeddings have no reason to be small.
         """
-        linear = (m for m in self.model.modules() if isinstance(m, torch.nn.Linear))
-        decayed = {module.weight for module in linear}
-        parameters = list(self.model.parameters())
-        groups = [
-            {
-                "params": [p for p in parameters if p in decayed],
-                "weight_decay": self.config.weight_decay,
-            },
-            {"params": [p for p in parameters if p not in decayed], "weight_decay": 0.0},
-        ]
-        return self.hardware.make_adamw(groups, self.config.learning_rate, self.config.betas)
+        linear = {m.weight for m in self.model.modules() if isinstance(m, torch.nn.Linear)}
+        decayed = [p for p in self.model.parameters() if p in linear]
+        others = [p for p in self.model.parameters() if p not in linear]
+        groups = [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
+        # a recorded step reads everything, the rate too, from a fixed place on the GPU
+        rate = torch.tensor(self.config.learning_rate, device=self.device)
+        options = {"betas": self.config.betas, "weight_decay": self.config.weight_decay}
+        return torch.optim.AdamW(groups, rate, **options, fused=True, capturable=self.graphs)
 
-    def _epochs(self):
-        """The remaining epochs, drawn ahead."""
-        config, hardware = self.config, self.hardware
-        epochs = Epochs(self.train_dataset, config.batch_size, config.seed, hardware.width_multiple)
-        return epochs_ahead(
-            epochs, self.epoch, config.max_epochs, config.num_workers, hardware.is_cuda
-        )
+    def log_losses(self) -> None:
+        """Show and log the mean of the losses since the last entry.
 
-    def _set_learning_rate(self, rows: int) -> None:
-        self.tokens += rows * self.row_tokens
-        self.lr = learning_rate_at(
-            self.tokens, self.config.batch_size * self.row_tokens, self.config
-        )
-        self.hardware.set_rate(self.optimizer, self.lr)
-
-    def _count(self, rows: int, length: int) -> None:
-        self.step += 1
-        self.tokens_read += rows * length
-        self.bar.update()
-        if len(self.unread_losses) >= self.config.log_every:
-            self._log_losses()
-
-    def _progress_bar(self) -> tqdm:
-        batches_per_epoch = math.ceil(len(self.train_dataset) / self.config.batch_size)
-        return tqdm(
-            total=self.config.max_epochs * batches_per_epoch,
-            initial=self.step,
-            unit="batch",
-            dynamic_ncols=True,
-            mininterval=0.5,
-            disable=not self.config.progress or self.processes.rank > 0,
-        )
-
-    def _mean_of_losses(self) -> float:
-        """The mean of the losses that have not been logged yet; raises TrainingError if it is not
-        finite, or if no gradient has been for many steps.
+        Raises:
+            TrainingError: it is infinite or NaN, or no gradient has been finite for many steps.
         """
-        loss = torch.stack(self.unread_losses).mean().item() if self.unread_losses else 0.0
-        broken = None if math.isfinite(loss) else f"the loss became {loss}"
-        # each step whose gradients are not finite halves the scale, and changes no weight
-        if self.scaler.get_scale() < 1:
-            broken = "gradients became infinite or NaN"
-        if broken:
-            if self.config.writer is not None:  # a log or monitor should see it
-                self.config.writer.add_scalar("loss", loss, self.step)
-            raise TrainingError(
-                f"{broken} near batch {self.step} (learning rate {self.lr:.1e}). The "
-                "weights were not saved. Look for a division by zero or a log of zero in your "
-                "code; if there is none, try a smaller learning rate"
-                f"{', or precision fp32' if self.hardware.precision == 'fp16' else ''}."
-            )
-        return loss
-
-    def _log_losses(self) -> None:
-        """Fetch the losses since the last log entry; show and log their mean."""
-        if not self.unread_losses:
+        if not self.losses:
             return
-        loss = self._mean_of_losses()
-        self.unread_losses = []
-        (before, tokens_before), self.looked = self.looked, (time.monotonic(), self.tokens_read)
-        speed = (self.tokens_read - tokens_before) / max(1e-9, self.looked[0] - before)
-        self.bar.set_postfix_str(
-            f"epoch {min(self.epoch + 1, self.config.max_epochs)}/{self.config.max_epochs}, loss "
-            f"{loss:.3f}, lr {self.lr:.1e}, {speed / 1000:.1f}k tokens/s",
-            refresh=False,
-        )
-        self._log(loss=loss)
-
-    def _log(self, **values: float) -> None:
-        self.history.append(
-            {"step": self.step, "epoch": self.epoch, "tokens": self.tokens, "lr": self.lr, **values}
-        )
+        loss, self.losses = torch.stack(self.losses).mean().item(), []
+        entry = {"epoch": self.epoch, "tokens": self.tokens, "lr": self.lr, "loss": loss}
+        self.history.append({"step": self.step, **entry})
         if self.config.writer is not None:
-            for name, value in {"lr": self.lr, **values}.items():
-                self.config.writer.add_scalar(name, value, self.step)
+            for name in ("lr", "loss"):
+                self.config.writer.add_scalar(name, entry[name], self.step)
+        # each step in fp16 whose gradients are not finite halves the scale, and changes no weight
+        if not math.isfinite(loss) or self.scaler.get_scale() < 1:
+            raise TrainingError(
+                f"{'gradients' if math.isfinite(loss) else 'the loss'} became infinite or NaN near "
+                f"batch {self.step} (learning rate {self.lr:.1e}). The weights were not saved. "
+                "Look for a division by zero or a log of zero in your code; if there is none, try "
+                "a smaller learning rate, or precision fp32 instead of fp16."
+            )
+        self.bar.set_postfix_str(f"loss {loss:.3f}, lr {self.lr:.1e}", refresh=False)
+
+    def save_checkpoint(self) -> None:
+        """Write the checkpoint, unless weights may be NaN."""
+        self.saved_at = time.monotonic()
+        finite = not self.losses or torch.stack(self.losses).isfinite().all()
+        if self.config.ckpt_path and self.rank == 0 and finite:
+            state = {name: getattr(self, name) for name in STATE}
+            state |= {name: getattr(self, name).state_dict() for name in PARTS}
+            write_state(state, self.config.ckpt_path)
+
+    def load_checkpoint(self) -> None:
+        """Continue from the checkpoint; raise TrainingError if it is damaged."""
+        state = read_state(self.config.ckpt_path, self.device)
+        # settings are this run's, with its own rate on its own device
+        state["optimizer"]["param_groups"] = self.optimizer.state_dict()["param_groups"]
+        for name in PARTS:
+            if state[name]:  # a run in another precision had no scaler
+                getattr(self, name).load_state_dict(state[name])
+        vars(self).update({name: state[name] for name in STATE})

@@ -1,11 +1,18 @@
 """Helpers shared by the other modules: seeds, settings, generation, scoring."""
 
 import difflib
+import os
 import random
+from pathlib import Path
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from tqdm import tqdm
+
+
+class TrainingError(RuntimeError):
+    """Training cannot start or continue; the message says why and what to try."""
 
 
 def set_seed(seed: int) -> None:
@@ -28,6 +35,51 @@ def set_fields(config, values: dict) -> None:
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known)}"
             raise TypeError(f"{type(config).__name__} has no field '{name}': {hint}")
         setattr(config, name, value)
+
+
+def choose_hardware(
+    device: str | None, precision: str
+) -> tuple[torch.device, str, torch.dtype | None]:
+    """What to train on.
+
+    Args:
+        device: "cpu", "cuda", "cuda:1", "mps"; None takes an NVIDIA GPU if there is one.
+        precision: "bf16", "fp16" or "fp32"; "auto" is bf16 on GPUs with hardware for it (Ampere,
+            2020, and later), fp16 on older ones with tensor cores (V100, T4), and fp32 elsewhere.
+
+    Returns:
+        The device, the precision, and the narrow dtype of its matrix products; None for fp32.
+    """
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if precision == "auto":
+        is_gpu = device.type == "cuda"
+        version = torch.cuda.get_device_capability(device) if is_gpu else (0, 0)
+        precision = "bf16" if version >= (8, 0) else "fp16" if version >= (7, 0) else "fp32"
+    return device, precision, {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+
+
+def write_state(state: dict, path: str) -> None:
+    """Write a checkpoint whole, or say why it could not be written: a full disk may have room again
+    by the end of the training.
+    """
+    try:
+        torch.save(state, f"{path}.tmp")
+        os.replace(f"{path}.tmp", path)
+    except (OSError, RuntimeError) as error:
+        Path(f"{path}.tmp").unlink(missing_ok=True)
+        why = str(error).splitlines()[0]
+        tqdm.write(f"The checkpoint {path} could not be written ({why}); training continues.")
+
+
+def read_state(path: str, device: torch.device) -> dict:
+    """Read a checkpoint onto a device; raise TrainingError if it is damaged."""
+    try:
+        return torch.load(path, map_location=device, weights_only=True)
+    except Exception:  # a damaged file can raise almost anything
+        raise TrainingError(
+            f"the checkpoint {path} is damaged. Delete it, or leave out --resume, to start at the "
+            "beginning."
+        ) from None
 
 
 @torch.no_grad()

@@ -1,20 +1,55 @@
 """Recording steps: what is replayed is what would have been called, and a step that cannot be
-recorded is called as it is.
+recorded says what to do. A GPU is stood in for: no graph can be recorded without one.
 """
 
 import contextlib
+import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 
 @pytest.fixture
-def recorded(submission):
-    """A function that makes RecordedSteps of a step whose calls are listed, and the list. What
-    records is a stand-in that works on a CPU: like a CUDA graph, it keeps the tensors that it was
-    recorded with, and reads them again.
+def cuda_graphs(submission, monkeypatch):
+    """The module, with a stand-in for what it calls in torch.cuda. Like a CUDA graph, what it
+    records keeps the tensors that it was recorded with, and reads them again.
     """
-    from submission.given.cuda_graphs import RecordedSteps
+    from submission.given import cuda_graphs
+
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    fakes = {
+        "Stream": lambda device: stream,
+        "current_stream": lambda device=None: stream,
+        "stream": contextlib.nullcontext,
+        "graph_pool_handle": lambda: "pool",
+        "CUDAGraph": lambda: "graph",
+        "graph": lambda *_, **__: ends_with_an_error(),
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    return cuda_graphs
+
+
+@contextlib.contextmanager
+def ends_with_an_error():
+    """As after an error in a recording: its end fails, too, and says less."""
+    try:
+        yield
+    except BaseException:
+        raise RuntimeError("the recording had failed")  # noqa: B904
+
+
+def batch(rows, columns):
+    return torch.randn(rows, columns), torch.randn(rows, columns)
+
+
+def test_replays_give_what_steps_give(cuda_graphs, monkeypatch):
+    calls, freed = [], []
+
+    def step(x, y):
+        calls.append(tuple(x.shape))
+        return (x * y).sum()
 
     def record(step, x, y, pool):
         x, y = x.clone(), y.clone()
@@ -22,47 +57,39 @@ def recorded(submission):
         def replay(new_x, new_y):
             x.copy_(new_x)
             y.copy_(new_y)
-            return step(x, y).clone()
-
-        return replay
-
-    def make(record=record, watch=contextlib.nullcontext, error=None):
-        calls = []
-
-        def step(x, y):
-            calls.append(tuple(x.shape))
-            if error is not None and len(calls) == error:
-                raise RuntimeError("it waited for the GPU\nmore")
             return (x * y).sum()
 
-        return RecordedSteps(step, record, watch), calls
+        weakref.finalize(replay, freed.append, tuple(x.shape))
+        return replay
 
-    return make
-
-
-def batch(rows, columns):
-    return torch.randn(rows, columns), torch.randn(rows, columns)
-
-
-def test_replays_give_what_steps_give(recorded):
-    steps, _ = recorded()
-    for n in range(24):
-        x, y = batch(*((3, 5), (2, 7), (3, 4))[n % 3])
-        assert torch.equal(steps(x, y), (x * y).sum())
-    assert set(steps.replays) == {(3, 5), (2, 7), (3, 4)} and not steps.failed
+    monkeypatch.setattr(cuda_graphs, "record", record)
+    shapes = [(3, 5), (2, 7), (3, 4)]
+    with cuda_graphs.recorded(step, torch.device("cuda")) as steps:
+        for n in range(24):
+            x, y = batch(*shapes[n % 3])
+            assert torch.equal(steps(x, y), (x * y).sum())
+        assert sorted(calls) == sorted(3 * shapes) and not freed
+    assert sorted(freed) == sorted(shapes)
 
 
-@pytest.mark.parametrize("what", ["waits", "fails to record"])
-def test_what_cannot_be_recorded_is_called_as_it_is(recorded, what):
-    def record(step, x, y, pool):
-        raise RuntimeError("no graph\nmore")
+def fails(error):
+    def step(x, y):
+        raise error
 
-    steps, calls = recorded(record) if what == "fails to record" else recorded(error=3)
-    for _ in range(8):
-        x, y = batch(2, 3)
-        assert torch.equal(steps(x, y), (x * y).sum())
-    assert not steps.replays and steps.failed == (
-        "no graph" if what == "fails to record" else "it waited for the GPU"
-    )
-    # the step that waited is called again
-    assert len(calls) == (8 if what == "fails to record" else 9)
+    return step
+
+
+def test_a_step_that_cannot_be_recorded_says_where_and_what_to_do(cuda_graphs):
+    from submission.trainer import TrainingError
+
+    with pytest.raises(
+        TrainingError, match=r"graph \(it waited\): .*test_cuda_graphs.py, line \d+"
+    ) as e:
+        cuda_graphs.record(fails(RuntimeError("it waited\nmore")), *batch(2, 3), "pool")
+    assert "--no-graphs" in str(e.value)
+
+
+def test_no_memory_is_no_fault_of_recording(cuda_graphs):
+    with pytest.raises(torch.OutOfMemoryError, match="^CUDA out of memory"):
+        error = torch.OutOfMemoryError("CUDA out of memory")
+        cuda_graphs.record(fails(error), *batch(2, 3), "pool")

@@ -3,16 +3,7 @@
 from jobs.target import Job, Target
 
 CODE = ("attention.py", "dataset.py", "helper.py", "model.py")
-SUPPLIED = (
-    "trainer.py",
-    "utils.py",
-    "given/checkpoint.py",
-    "given/cuda_graphs.py",
-    "given/distributed.py",
-    "given/epochs.py",
-    "given/hardware.py",
-    "given/shares.py",
-)
+SUPPLIED = ("trainer.py", "utils.py", "given/cuda_graphs.py", "given/epochs.py")
 FILES = (
     *("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*"),
     *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),

@@ -1,4 +1,6 @@
-"""Training examples, drawn a whole epoch at a time: given."""
+"""Training examples, drawn a whole epoch at a time: given, and not needed to
+understand the trainer.
+"""
 
 import contextlib
 import ctypes
@@ -28,72 +30,56 @@ def own_random_numbers(seed: int):
         torch.set_rng_state(before[2])
 
 
-class Epochs(Dataset):
-    """A dataset whose item e is the whole epoch e. It depends only on the seed and e, not on the
-    process that draws it.
+def draw(dataset: Dataset, seed: int, epoch: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw the rows of an epoch, in training order. They depend only on the seed and the epoch, not
+    on the process that draws them.
 
-    A batch is cut to its longest row. Batches of rows of similar length would need less padding,
-    but the model learns less from them.
+    Returns:
+        x and y, int32, (rows, T), and for each row the length without the padding at its end.
     """
-
-    def __init__(self, dataset: Dataset, batch_size: int, seed: int, multiple: int = 1):
-        self.dataset = dataset
-        self.batch_size = batch_size
-        self.seed = seed
-        self.multiple = multiple  # batch widths are multiples of this, which means fewer shapes
-
-    def __len__(self) -> int:
-        return 2**31  # there is always another epoch
-
-    def __getitem__(self, epoch: int) -> tuple[torch.Tensor, torch.Tensor, list[tuple[int, int]]]:
-        """Draw an epoch, without changing the state of any random number generator.
-
-        Returns:
-            x and y, int16 (int32 if tokens need it), (rows of the dataset, T), in training order,
-            and the batches to cut them into, (rows, columns) each. Only padding is cut off.
-        """
-        with own_random_numbers(hash((self.seed, epoch)) % 2**63):
-            rows = [self.dataset[i] for i in torch.randperm(len(self.dataset)).tolist()]
-        x, y = (torch.stack(column) for column in zip(*rows))
-        # the data is copied between processes, so keep it small
-        dtype = torch.int16 if max(x.max(), y.max()) < 2**15 else torch.int32
-        # Trailing columns where both x and y are padding can be cut: no earlier position attends to
-        # them.
-        used = ((x != 0) | (y != 0)).int()
-        batches = (x.size(1) - used.flip(1).argmax(1)).split(self.batch_size)
-        widths = [-(-int(lengths.max()) // self.multiple) * self.multiple for lengths in batches]
-        return (
-            x.to(dtype),
-            y.to(dtype),
-            [(len(lengths), min(width, x.size(1))) for lengths, width in zip(batches, widths)],
-        )
+    with own_random_numbers(hash((seed, epoch)) % 2**63):
+        rows = [dataset[i] for i in torch.randperm(len(dataset)).tolist()]
+    # Tensors would go between processes in shared memory, of which many containers have 64 MB;
+    # arrays go through a pipe, which takes milliseconds.
+    x, y = (torch.stack(column).int().numpy() for column in zip(*rows))
+    used = (x != 0) | (y != 0)
+    return x, y, x.shape[1] - used[:, ::-1].argmax(1)
 
 
-def epochs_ahead(epochs: Epochs, first: int, last: int, workers: int, in_thread: bool):
-    """The epochs from `first` up to, not including, `last`, as Epochs has them.
+def epochs_ahead(dataset: Dataset, config, first: int, device: torch.device):
+    """The epochs of a training from number `first` on, each a list of batches (x, y), int64, on the
+    device. On Linux, config.num_workers processes draw them ahead.
 
-    Args:
-        workers: processes that draw epochs ahead, on Linux; elsewhere this process draws them.
-        in_thread: receive them in a thread, so that this one, which launches the work of a GPU,
-            does not wait.
+    A batch is cut to its longest row: no position attends to the padding after it. Batches of rows
+    of similar length would need less padding, but the model learns less from them.
     """
-    number = workers if sys.platform.startswith("linux") else 0
-    ahead = {
-        "num_workers": number,
-        "multiprocessing_context": "fork",
-        "prefetch_factor": 1,
-        "worker_init_fn": _end_with_parent,
-    }
+    workers = config.num_workers if sys.platform.startswith("linux") else 0
+    ahead = {"multiprocessing_context": "fork", "prefetch_factor": 1}
+    is_gpu = device.type == "cuda"
     loader = DataLoader(
-        epochs,
+        range(first, config.max_epochs),
         batch_size=None,
-        sampler=range(first, last),
-        collate_fn=_as_arrays,
-        pin_memory=in_thread,
-        **(ahead if number else {}),
+        collate_fn=lambda epoch: draw(dataset, config.seed, epoch),
+        num_workers=workers,
+        worker_init_fn=_end_with_parent,
+        pin_memory=is_gpu,  # in effect: receive them in a thread, so that this one never waits
+        **(ahead if workers else {}),
     )
-    for x, y, batches in loader:
-        yield torch.from_numpy(x), torch.from_numpy(y), batches
+    # a few more columns cost a GPU almost no time, and each new width costs it some
+    multiple = 1 if device.type == "cpu" else 16
+    for x, y, lengths in loader:
+        columns = [torch.from_numpy(tokens) for tokens in (x, y)]
+        if is_gpu:  # only CUDA keeps the memory that it copies from until the copy is done
+            columns = [tokens.pin_memory() for tokens in columns]
+        columns = [tokens.to(device, non_blocking=is_gpu).long() for tokens in columns]
+        size = config.batch_size
+        widths = [
+            -(-max(lengths[i : i + size]) // multiple) * multiple for i in range(0, len(x), size)
+        ]
+        yield [
+            (xs[:, :width], ys[:, :width])
+            for xs, ys, width in zip(*(tokens.split(size) for tokens in columns), widths)
+        ]
 
 
 def _end_with_parent(_):
@@ -103,11 +89,3 @@ def _end_with_parent(_):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _as_arrays(epoch):
-    """Tensors go between processes in shared memory, of which many containers have 64 MB; arrays
-    go through a pipe, which takes milliseconds.
-    """
-    x, y, batches = epoch
-    return x.numpy(), y.numpy(), batches
