@@ -26,6 +26,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from tables import ROOT, markdown
@@ -33,12 +34,14 @@ from tables import ROOT, markdown
 from common.files import read_documents, write_text
 from common.packages import require_packages
 from jobs.presets import PRESETS
+from jobs.records import read_record
+from jobs.targets import JOBS
 
 WAYS = ([], ["--no-graphs"], ["--no-graphs", "--precision", "fp32"])  # each slower, and safer
 GRACE = 12  # seconds that a step has to end in after Ctrl-C
 LEAST = {"canary": 15, "public": 25, "rates": 15, "ours": 25, "long": 15}  # seconds, on a GPU
 EPOCHS = 130  # of a pretraining of our corpus, instead of 650: as many steps as of the public one
-SAID = re.compile(r"(- |Trained in |CUDA graphs are off|Training in float32|Took )")
+SAID = re.compile(r"(- |Trained in |Took )")
 
 
 def setup(preset, variant: str, **settings):
@@ -111,10 +114,8 @@ def canary(args: argparse.Namespace, out: Path) -> None:
             trainer.train()
         rates.append(100 / (clock.times[200] - clock.times[100]))
         losses_of.append(losses)
-        shapes = len(getattr(trainer.one_step, "replays", ()))
-        print(
-            f"- {rates[-1]:.1f} steps/s in {trainer.hardware.precision}, {shapes} shapes recorded"
-        )
+        how = "recorded" if trainer.graphs else "not recorded"
+        print(f"- {rates[-1]:.1f} steps/s in {trainer.precision}, {how}")
     # how long two pretrainings of our corpus take
     epochs = PRESETS[args.preset].pretrain.max_epochs or EPOCHS
     documents = len(trainer.train_dataset)
@@ -200,25 +201,39 @@ def our_rate(args: argparse.Namespace, variant: str, epochs: int = 20) -> float:
     return (last - first) * documents / per_epoch / (clock.times[last] - clock.times[first])
 
 
+def words(args: argparse.Namespace, *target: str, out: Path) -> list[str]:
+    """The command line of a target, with the options of this step."""
+    graphs = [] if args.graphs else ["--no-graphs"]
+    more = ["--preset", args.preset, "--device", args.device, "--precision", args.precision]
+    solution = str(ROOT / "instructor" / "solution")
+    return [*target, "--submission", solution, *more, *graphs, "--out", str(out)]
+
+
 def target(args: argparse.Namespace, out: Path) -> None:
-    """A target of run.py: a demo, or the pretraining of our corpus at its real length."""
+    """The demo of the public corpus, or the pretraining of ours at its real length."""
     import run
 
-    words = ["vanilla_pretrain", "--submission", str(ROOT / "instructor" / "solution")]
-    if args.step != "long":
-        words = ["demo", "--jobs", "1", *(["--resume"] if (out / "jobs.json").exists() else [])]
+    command = ["vanilla_pretrain"]
     if args.step == "public":
-        words += ["--data", str(args.data)]
-    if args.step == "ours":
-        preset = PRESETS[args.preset]
-        fewer = dataclasses.replace(
-            preset.pretrain, max_epochs=preset.pretrain.max_epochs or EPOCHS
-        )
-        PRESETS[args.preset] = dataclasses.replace(preset, pretrain=fewer)
-    words += [] if args.graphs else ["--no-graphs"]
-    words += ["--preset", args.preset, "--device", args.device, "--precision", args.precision]
-    sys.argv = ["run.py", *words, "--out", str(out)]
+        command = ["demo", "--jobs", "1", "--data", str(args.data)]
+        command += ["--resume"] if (out / "runs").exists() else []
+    sys.argv = ["run.py", *words(args, *command, out=out)]
     sys.exit(run.main())
+
+
+def ours(args: argparse.Namespace, out: Path) -> None:
+    """All jobs on our corpus, with as many steps of pretraining as on the public one."""
+    import run
+    from jobs.options import choose_options
+    from jobs.problem1.run_job import run_job
+
+    options = choose_options(run.build_parser().parse_args(words(args, "all", out=out)))
+    epochs = options.preset.pretrain.max_epochs or EPOCHS
+    fewer = dataclasses.replace(options.preset.pretrain, max_epochs=epochs)
+    preset = dataclasses.replace(options.preset, pretrain=fewer)
+    for job in JOBS.values():
+        print(f"\n{job.target}", flush=True)
+        run_job(job, dataclasses.replace(options, preset=preset))
 
 
 def attempt(command: list[str], log: Path, seconds: float) -> str:
@@ -260,7 +275,7 @@ def measure(args: argparse.Namespace, work: Path) -> None:
     """Take all steps that there is time for; write what is known into OUT after each."""
     end, way, sections, jobs = time.monotonic() + args.seconds, 0, [], {}
     args.out.mkdir(parents=True, exist_ok=True)
-    words = [str(args.out), str(args.data), "--preset", args.preset, "--device", args.device]
+    arguments = [str(args.out), str(args.data), "--preset", args.preset, "--device", args.device]
     for step, least in LEAST.items():
         if step == "ours" and (work / "canary-auto").exists():
             least += 1.2 * float((work / "canary-auto").read_text(encoding="utf-8"))
@@ -272,10 +287,10 @@ def measure(args: argparse.Namespace, work: Path) -> None:
                 break
             made = work / f"{step}-{'fp32' if 'fp32' in WAYS[way] else 'auto'}"
             log = work / f"{step}-{way}.log"
-            command = [sys.executable, __file__, *words, "--step", step, "--made", str(made)]
+            command = [sys.executable, __file__, *arguments, "--step", step, "--made", str(made)]
             ended = attempt([*command, *WAYS[way]], log, left)
-            if (made / "jobs.json").exists():
-                jobs[step] = json.loads((made / "jobs.json").read_text(encoding="utf-8"))["jobs"]
+            records = {name: read_record(made / job.writes) for name, job in JOBS.items()}
+            jobs[step] = {name: asdict(record) for name, record in records.items() if record}
             if (made / "accuracy.png").exists():
                 shutil.copy(made / "accuracy.png", args.out / f"accuracy-{step}.png")
             title = " ".join([f"{step}:", ended, *WAYS[way]])
@@ -309,7 +324,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.step:
         sys.stdout.reconfigure(line_buffering=True)
-        {"canary": canary, "rates": rates}.get(args.step, target)(args, args.made)
+        own = {"canary": canary, "rates": rates, "ours": ours}
+        own.get(args.step, target)(args, args.made)
         return
     require_packages("torch", "numpy", "tqdm", "matplotlib")
     if not (args.data / "wiki.txt").exists():

@@ -57,7 +57,7 @@ def run_demo(preset: str, seed: int, out: Path) -> dict:
         [sys.executable, "-m", "instructor", "world", *map(str, command)], cwd=ROOT, check=True
     )
     command = ["--preset", preset, "--data", data, "--gold", gold, "--out", demo, "--seed", seed]
-    command += ["--resume"] if (demo / "jobs.json").exists() else []
+    command += ["--resume"] if (demo / "runs").exists() else []
     subprocess.run(
         [sys.executable, ROOT / "src" / "run.py", "demo", *map(str, command)], check=True
     )

@@ -24,7 +24,7 @@ from jobs.deliverables import (
     unwritten,
     why_unusable,
 )
-from jobs.made_from import NEWER, changes
+from jobs.records import NEWER, changes
 from jobs.targets import JOBS
 from jobs.weights import why_other
 

@@ -12,16 +12,15 @@ import os
 import sys
 from pathlib import Path
 
-from common.arguments import Parser, did_you_mean, seed
+from common.arguments import Parser, did_you_mean, number, seed
 from common.files import UserError
 from common.packages import require_packages
 from common.streams import use_utf8
 from jobs.errors import explain, with_code
 from jobs.options import ROOT
-from jobs.parallel import in_silence, is_first, processes, world_size
+from jobs.parallel import in_silence, is_first, world_size
 from jobs.presets import PRESETS
-from jobs.problems import PROBLEMS
-from jobs.targets import JOBS, LOOK, SMALL, TARGETS
+from jobs.targets import JOBS, LOOK, PROBLEMS, SMALL, TARGETS
 
 HELP = """usage: ./run.sh TARGET [options]
 
@@ -55,8 +54,6 @@ OF_JOBS = """\
   --jobs N               `all` and `demo`: run up to N jobs at the same time (default: as many as
                          there are cores, with the preset laptop on a CPU; else 1); the results are
                          the same
-  --nproc N              train in N processes, each with a GPU or a share of the cores, without CUDA
-                         graphs (default: 1)
   --resume               continue an interrupted run; skip the jobs that are done
   --log                  log the training to runs/TARGET.jsonl, with what the model knows every 250
                          steps{shown}; takes an eighth longer, on a GPU perhaps a quarter
@@ -75,10 +72,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--precision", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     parser.add_argument("--seed", type=seed, default=0)
     parser.add_argument("--graphs", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--jobs", type=processes)
-    parser.add_argument("--nproc", type=processes, default=1)
+    parser.add_argument("--jobs", type=number(1, 1024, int))
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--log", action="store_true")
+    parser.add_argument(
+        "--part", type=number(1, 1024, int), help=argparse.SUPPRESS
+    )  # of `all`: its threads
     parser.add_argument("--check", action="store_true")  # for run.sh: only check the command line
     return parser
 
@@ -102,10 +101,6 @@ def run(args: argparse.Namespace) -> None:
         return
     require_packages("torch", "numpy", "tqdm")
     trains = args.target in JOBS and JOBS[args.target].kind != "evaluate"
-    if args.nproc > 1 and not trains and args.target != "all":
-        raise UserError(
-            f"--nproc is for trainings and `all`; {args.target} runs in one process. Leave it out."
-        )
     if args.jobs is not None and args.target not in ("all", "demo"):
         raise UserError(f"--jobs is for `all` and `demo`; {args.target} is one job. Leave it out.")
     if world_size() > 1 and not trains:
@@ -125,14 +120,14 @@ def run(args: argparse.Namespace) -> None:
 def help_text() -> str:
     """The help: what this copy has."""
     sections, shown = [], " (see dashboard)" if "dashboard" in TARGETS else ""
-    for number, problem in PROBLEMS.items():
-        of_it = [name for name in SMALL if SMALL[name].question[0] == number]
+    for digit, problem in PROBLEMS.items():
+        of_it = [name for name in SMALL if SMALL[name].question[0] == digit]
         if of_it:
             apart = "not in `all` or `demo`; " if JOBS else ""
             sections += [
                 "",
-                f"Problem {number} ({apart}one size, on the CPU;",
-                f"options: {problem.OPTIONS}):",
+                f"Problem {digit} ({apart}one size, on the CPU;",
+                f"options: {problem.options}):",
                 *(f"  {name:<16} {SMALL[name].does}" for name in of_it),
             ]
     jobs = "\n".join(["Jobs, in order (results go into src/submission/):", *JOBS, "", ""])

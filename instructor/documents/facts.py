@@ -17,9 +17,9 @@ from instructor import ROOT
 from instructor.course import SETTINGS, read_course
 from instructor.release.build import ASSISTANTS
 from instructor.release.starter import KEPT_RESULTS
-from jobs.deliverables import DELIVERABLES, files_of, supplied_to
+from jobs.deliverables import DELIVERABLES, supplied_to
 from jobs.presets import GPU, LAPTOP
-from jobs.targets import JOBS
+from jobs.targets import JOBS, chosen
 
 GOLD = ROOT / "instructor" / "gold"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
@@ -36,7 +36,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     facts |= points(course.manifest()) | ungraded(course.handed_out)
     facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
     facts |= sizes() | measured()
-    written = files_of(course.handed_out)
+    written = [name for problem in chosen(course.handed_out) for name in problem.written]
     kinds = {
         "written": written,
         "encoder": ("encoder.params",),

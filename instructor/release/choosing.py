@@ -3,7 +3,7 @@ without the others.
 
 A file belongs to a problem by its folder (`problem5`), its question (`cases/5c.zip`) or the
 problem's contents.py; all other files are everybody's. Targets, help, deliverables and collection
-follow from the contents.py that are there (jobs/problems.py), points and pages from the manifest,
+follow from the contents.py that are there (jobs/targets.py), points and pages from the manifest,
 which is filtered as text here and as Manifest.only where staff grades. Markdown says what belongs
 to a problem by `<!-- problem 5 -->`, the handout by \ifproblem. A file of another problem that
 these need (NEEDED) is given as solved.
@@ -15,8 +15,7 @@ from pathlib import PurePosixPath
 
 from autograder.manifest import problem_of
 from jobs.deliverables import lent
-from jobs.problems import PROBLEMS
-from jobs.targets import TARGETS, targets_of
+from jobs.targets import PROBLEMS, TARGETS, chosen, targets_of
 
 from .starter import END, SOLUTION, START
 
@@ -38,15 +37,9 @@ def chosen_files(names: list[str], numbers: tuple[str, ...]) -> list[str]:
 def _owned(numbers):
     """Patterns of files that belong to some problems, by their names in a release."""
     found = []
-    for number in numbers:
-        if number in PROBLEMS:
-            problem = PROBLEMS[number]
-            found += problem.FILES
-            found += [
-                f"{folder}{name}"
-                for folder in SUBMISSIONS
-                for name in (*problem.CODE, *problem.ANSWERS, *problem.SUPPLIED, *problem.NEEDED)
-            ]
+    for problem in chosen(numbers):
+        found += problem.files
+        found += [f"{folder}{name}" for folder in SUBMISSIONS for name in problem.in_submission]
     return found
 
 

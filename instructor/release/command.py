@@ -11,7 +11,7 @@ from pathlib import Path
 
 from common.files import UserError
 from instructor.course import read_course
-from jobs.problems import PROBLEMS
+from jobs.targets import chosen
 
 from . import build
 from .starter import find_drift
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         given=args.given if args.given or not args.problems else (),
     )
     manifest = course.manifest()
-    if not PROBLEMS.keys() & {*course.handed_out}:
+    if not chosen(course.handed_out):
         raise UserError(
             "Nobody writes code for these problems, so there is nothing to release: build the "
             "handout alone, with these problems in course.toml (handout/README.md)."

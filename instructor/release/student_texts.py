@@ -83,6 +83,6 @@ def student_gitignore(problems: Iterable[str]) -> str:
         "# --resume knows of it.",
         *("*.params", "*.predictions", "**/runs/*"),
         *(f"!/src/submission/{name}" for name in results),
-        *(f"!/src/submission/runs/{name}.made.json" for name in results if name in WRITTEN_BY),
+        *(f"!/src/submission/runs/{name}.json" for name in results if name in WRITTEN_BY),
     ]
     return "\n".join(lines) + "\n"

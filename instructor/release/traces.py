@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from autograder.manifest import problem_of
 from instructor.course import Course
 from instructor.documents.facts import UNGRADED
-from jobs.problems import PROBLEMS
-from jobs.targets import TARGETS
+from jobs.targets import TARGETS, chosen
 
 from .leaks import text_of
 
@@ -65,13 +64,9 @@ def _any(words: Iterable[str]) -> str:
 
 def _names_of(course: Course) -> Iterable[str]:
     """The names of the other problems' files, those left out that these have, too."""
-    mine = {name for number in course.handed_out for name in _files(number)}
-    for number in course.others:
-        for name in {*_files(number)} - mine:
-            yield PurePosixPath(name).name
-
-
-def _files(number):
-    if number in PROBLEMS:
-        problem = PROBLEMS[number]
-        yield from (*problem.CODE, *problem.ANSWERS, *problem.SUPPLIED, *problem.NEEDED)
+    mine, theirs = (
+        {name for problem in chosen(numbers) for name in problem.in_submission}
+        for numbers in (course.handed_out, course.others)
+    )
+    for name in theirs - mine:
+        yield PurePosixPath(name).name

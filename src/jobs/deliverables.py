@@ -6,19 +6,31 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from common.files import why_not_utf8
-from jobs.problems import PROBLEMS, listed
-from jobs.targets import TARGETS
+from jobs.targets import PROBLEMS, TARGETS, chosen
+
+
+def lent(problems: Iterable[str]) -> list[str]:
+    """The files of other problems that the code of these imports."""
+    own = {name for problem in chosen(problems) for name in problem.code}
+    return [name for problem in chosen(problems) for name in problem.needed if name not in own]
+
+
+def supplied_to(problems: Iterable[str]) -> list[str]:
+    """The files that students of these problems are given."""
+    supplied = (name for problem in chosen(problems) for name in problem.supplied)
+    return ["__init__.py", *dict.fromkeys(supplied), *lent(problems)]
+
 
 # The files that students write code in.
-STUDENT_FILES = listed("CODE")
+STUDENT_FILES = tuple(name for problem in PROBLEMS.values() for name in problem.code)
 # Those for numbers and choices, with their questions.
-ANSWERS = {name: id for one in PROBLEMS.values() for name, id in one.ANSWERS.items()}
-# Supplied files. Grading uses our own copies of these and of __init__.py. A file that students
-# write in another assignment is given in this one.
-SUPPLIED = (*listed("SUPPLIED"), *(name for name in listed("NEEDED") if name not in STUDENT_FILES))
-GIVEN = ("__init__.py", *SUPPLIED)
+ANSWERS = {name: id for problem in PROBLEMS.values() for name, id in problem.answers.items()}
+# Supplied files. Grading uses our own copies of these. A file that students write in another
+# assignment is given in this one.
+GIVEN = tuple(supplied_to(PROBLEMS))
+SUPPLIED = GIVEN[1:]  # without __init__.py
 
-CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
+CODE = (GIVEN[0], *STUDENT_FILES, *SUPPLIED)
 FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in (*CODE, *ANSWERS)} - {""}))
 # predictions depend on these
 ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)
@@ -116,26 +128,3 @@ def has_code(folder: Path) -> bool:
         for name in STUDENT_FILES
         for place in (name, PurePosixPath(name).name)
     )
-
-
-def lent(problems: Iterable[str]) -> list[str]:
-    """The files of other problems that the code of these imports."""
-    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
-    own = {name for one in chosen for name in one.CODE}
-    return [name for one in chosen for name in one.NEEDED if name not in own]
-
-
-def files_of(problems: Iterable[str]) -> list[str]:
-    """The files that students write code, numbers or choices in for these problems."""
-    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
-    return [name for one in chosen for name in (*one.CODE, *one.ANSWERS)]
-
-
-def supplied_to(problems: Iterable[str]) -> list[str]:
-    """The files that students of these problems are given."""
-    chosen = [PROBLEMS[number] for number in problems if number in PROBLEMS]
-    return [
-        "__init__.py",
-        *dict.fromkeys(name for one in chosen for name in one.SUPPLIED),
-        *lent(problems),
-    ]

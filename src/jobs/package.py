@@ -18,20 +18,20 @@ from jobs.options import STARTER
 
 
 class _GivenFiles(importlib.abc.MetaPathFinder):
-    """The last finder for a submission's modules: falls back to our copy of a supplied file."""
+    """The last finder for a submission's modules: our copies of given files, and nothing else of
+    ours. A folder that the submission lacks is an empty package.
+    """
 
     def find_spec(self, fullname, path, target=None):
         """See importlib."""
-        package, _, name = fullname.partition(".")
+        package, _, module = fullname.partition(".")
+        name = module.replace(".", "/")
         if package != "submission":
             return None
-        file = STARTER / f"{name.replace('.', '/')}.py"
-        if file.relative_to(STARTER).as_posix() in SUPPLIED and file.is_file():
-            return importlib.util.spec_from_file_location(fullname, file)
+        if f"{name}.py" in SUPPLIED:
+            return importlib.util.spec_from_file_location(fullname, STARTER / f"{name}.py")
         if name in FOLDERS:
-            spec = importlib.machinery.ModuleSpec(fullname, None, is_package=True)
-            spec.submodule_search_locations = [str(STARTER / name)]
-            return spec
+            return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
         return None
 
 
@@ -41,7 +41,8 @@ def load_submission(folder: Path):
     Missing supplied files, including __init__.py, are taken from src/submission.
 
     Raises:
-        UserError: there is no package there, or one of its files has another name or encoding.
+        UserError: there is no package there, or one of the student's files is missing, or has
+            another name or encoding.
     """
     folder = folder.resolve()
     if not (folder / "__init__.py").is_file() and not has_code(folder):
@@ -71,27 +72,28 @@ def load_module(folder: Path, name: str):
         UserError: it is missing, in its place and at the top.
     """
     load_submission(folder)
-    for place in (name, Path(name).name):
-        if (folder / place).is_file() or name in SUPPLIED:
-            with _importing(folder):
-                return importlib.import_module(
-                    "submission." + place.removesuffix(".py").replace("/", ".")
-                )
-    raise UserError(
-        f"{folder} has no {name}, which this job needs{look_alike(folder, name)}. Check "
-        "--submission."
-    )
+    at_top = not (folder / name).is_file() and (folder / Path(name).name).is_file()
+    module = (Path(name).name if at_top else name).removesuffix(".py").replace("/", ".")
+    with _importing(folder):
+        return importlib.import_module(f"submission.{module}")
 
 
 @contextlib.contextmanager
 def _importing(folder):
-    """Say which of the student's files cannot be used, if an import in the block fails."""
+    """Say which of the student's files is missing or cannot be used, if an import in the block
+    fails.
+    """
     try:
         yield
-    except (ModuleNotFoundError, SyntaxError):
+    except (ModuleNotFoundError, SyntaxError) as error:
         for name in STUDENT_FILES:
             if why := why_unusable(folder, name):
                 raise UserError(f"{folder}: {why}") from None
+        missing = str(getattr(error, "name", "")).removeprefix("submission.").replace(".", "/")
+        if f"{missing}.py" in STUDENT_FILES:
+            raise UserError(
+                f"{folder} has no {missing}.py, which this job needs. Check --submission."
+            ) from None
         raise
 
 

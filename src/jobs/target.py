@@ -1,6 +1,6 @@
-"""What a target of `./run.sh` is."""
+"""What a problem with code is, and what a target of `./run.sh` is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -49,3 +49,40 @@ class Job(Target):
     def pretrained(self) -> bool:
         """Whether this job's model is or will be pretrained."""
         return "without_pretrain" not in self.target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A problem that students write code for; names of files are those in src/submission.
+
+    Attributes:
+        code: the files that students write code in.
+        answers: those for numbers and choices, with their questions.
+        supplied: given files.
+        needed: files of another problem that its code imports.
+        targets: of `./run.sh`; options: those of its targets that are no jobs.
+        files: patterns of files elsewhere that only this problem needs.
+        exercises: files of data/ that checks read.
+        gold: the files of answers; gold_shared: those that are the same for every cohort.
+    """
+
+    code: tuple[str, ...]
+    answers: dict[str, str] = field(default_factory=dict)
+    supplied: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    targets: tuple[Target, ...]
+    options: str = "--submission, --out, --seed"
+    files: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    gold_shared: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The files that students write code, numbers or choices in."""
+        return (*self.code, *self.answers)
+
+    @property
+    def in_submission(self) -> tuple[str, ...]:
+        """Its files in src/submission."""
+        return (*self.written, *self.supplied, *self.needed)

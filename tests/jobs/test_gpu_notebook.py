@@ -47,7 +47,7 @@ def test_all_cells_run_and_run_again(tmp_path):
         text = "".join(output.get("text", "") for output in outputs)
         assert text.count(" is done: ") == done and "src/submission" in text
     writes = {job.writes for job in JOBS.values()}
-    writes |= {f"runs/{name}.made.json" for name in writes}
+    writes |= {f"runs/{name}.json" for name in writes}
     archive = zipfile.ZipFile(tmp_path / "kept" / "results-smoke.zip")
     assert {*archive.namelist()} == {f"src/submission/{name}" for name in writes}
 
@@ -83,7 +83,7 @@ def test_the_results_come_back_into_the_copy(tmp_path, capsys):
         notebook.pack(kept, "gpu")
     (kept / "gpu" / "runs").mkdir(parents=True)
     (kept / "gpu" / "runs" / "vanilla_pretrain.jsonl").write_text("{}\n", encoding="utf-8")
-    (kept / "gpu" / "runs" / "rope.pretrain.ckpt.made.json").write_text("{}", encoding="utf-8")
+    (kept / "gpu" / "runs" / "rope.pretrain.ckpt.json").write_text("{}", encoding="utf-8")
     for job in list(JOBS.values())[:-1]:
         (kept / "gpu" / job.writes).write_text("x", encoding="utf-8")
     archive = notebook.pack(kept, "gpu")

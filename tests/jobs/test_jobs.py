@@ -258,6 +258,23 @@ def test_a_submission_without_package_is_refused(tmp_path):
     refused(run_cli("rope_pretrain", "--submission", tmp_path), "not a submission")
 
 
+@pytest.mark.parametrize("target", ["vanilla_pretrain", "encoder_copy"])
+def test_a_missing_file_is_named_and_none_of_the_starter_takes_its_place(mine, target):
+    """One that is missing, and one in a folder that is missing."""
+    options = mine()
+    folder = options[-1]
+    missing = "attention.py"
+    if target == "encoder_copy":
+        missing = "problem5/numpy_attention.py"
+        (folder / "encoder.py").write_text(
+            "from .problem5.numpy_attention import attention\n", encoding="utf-8"
+        )
+        shutil.rmtree(folder / "problem5")
+    else:
+        (folder / missing).unlink()
+    refused(run_cli(target, *options), f"{folder} has no {missing}, which this job needs")
+
+
 def test_a_function_that_returns_nothing_is_named(mine):
     options = mine(Edit("helper.py", "    model = GPT(mconf)\n", "    GPT(mconf)\n"))
     refused(run_cli("vanilla_pretrain", *options), "initialize_vanilla_model", "None")

@@ -15,9 +15,9 @@ import pytest
 from checks.support.staging import RESULTS, stage
 from conftest import ROOT, SOLUTION, STARTER
 from instructor.mistakes.patches import make
-from jobs import made_from
 from jobs.deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, STUDENT_FILES
 from jobs.presets import PRESETS
+from jobs.records import Record, ingredients, write_record
 from jobs.targets import JOBS
 
 NOW = 1_800_000_000
@@ -133,7 +133,7 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     job = next(job for job in JOBS.values() if job.kind == "evaluate")
     options = argparse.Namespace(preset=PRESETS["smoke"], seed=0, submission=folder, out=folder)
     options.data = tmp_path
-    made_from.keep(folder / job.writes, made_from.ingredients(job, options))
+    write_record(folder / job.writes, Record(ingredients(job, options)))
 
     def warnings():
         process = collect("--submission", folder, "--out", tmp_path / "s.zip")
@@ -147,7 +147,7 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     os.utime(file, (NOW, NOW))
     (line,) = warnings()
     assert line.endswith(f" made from another attention.py: ./run.sh {job.target}")
-    record = folder / "runs" / f"{job.writes}.made.json"
+    record = folder / "runs" / f"{job.writes}.json"
     record.write_text("[" * 200_000, encoding="utf-8")  # damaged, so dates count
     assert warnings() == []
 

@@ -7,13 +7,16 @@ from autograder import Probe
 from checks.support.rounds import Rounds
 from common.files import UserError, read_text
 from jobs.presets import PRESETS, Preset
-from jobs.problems import listed
+from jobs.targets import PROBLEMS
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "data"
 GRADED = ("laptop", "gpu")  # presets whose results can be graded
 # Files that checks read: data, answers, and answers that are the same for every cohort.
-EXERCISES, GOLD_EXERCISES, GOLD_SHARED = map(listed, ("EXERCISES", "GOLD", "GOLD_SHARED"))
+EXERCISES, GOLD_EXERCISES, GOLD_SHARED = (
+    tuple(name for problem in PROBLEMS.values() for name in getattr(problem, kind))
+    for kind in ("exercises", "gold", "gold_shared")
+)
 
 
 @dataclass(frozen=True)

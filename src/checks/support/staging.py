@@ -19,7 +19,6 @@ from jobs.deliverables import (
     MADE_BY,
     STUDENT_FILES,
     SUPPLIED,
-    files_of,
     has_code,
     lent,
     look_alike,
@@ -28,7 +27,7 @@ from jobs.deliverables import (
     place_of,
     why_unusable,
 )
-from jobs.problems import PROBLEMS
+from jobs.targets import PROBLEMS, chosen
 
 SRC = Path(__file__).resolve().parents[2]
 # in a release: a second copy of the starter, since students change theirs
@@ -106,7 +105,7 @@ def stage(
                 path.rename(into / RESULTS / path.name)
     put_in_place(taken, package)
     unusable, missing = {}, []
-    for name in files_of(problems):
+    for name in (name for problem in chosen(problems) for name in problem.written):
         if why := why_unusable(package, name, source if source.is_dir() else None):
             unusable[name] = why
             (package / name).unlink(missing_ok=True)

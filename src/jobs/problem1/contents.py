@@ -1,13 +1,6 @@
 """Problem 1: its files in src/submission, and its targets of ./run.sh."""
 
-from jobs.target import Job, Target
-
-CODE = ("attention.py", "dataset.py", "helper.py", "model.py")
-SUPPLIED = ("trainer.py", "utils.py", "given/cuda_graphs.py", "given/epochs.py")
-FILES = (
-    *("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*"),
-    *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
-)
+from jobs.target import Job, Problem, Target
 
 
 def _evaluations(question, variant, suffix, reads, writes):
@@ -27,47 +20,44 @@ def _evaluations(question, variant, suffix, reads, writes):
 
 def _with_pretraining(question, variant):
     pretrained, finetuned = f"{variant}.pretrain.params", f"{variant}.finetune.params"
+    pretrain, finetune = f"{variant}_pretrain", f"{variant}_finetune_with_pretrain"
     return [
-        Job(f"{variant}_pretrain", question, writes=pretrained, kind="pretrain", variant=variant),
+        Job(pretrain, question, writes=pretrained, kind="pretrain", variant=variant),
         Job(
-            f"{variant}_finetune_with_pretrain",
-            question,
-            reads=pretrained,
-            writes=finetuned,
-            kind="finetune",
-            variant=variant,
+            finetune, question, reads=pretrained, writes=finetuned, kind="finetune", variant=variant
         ),
         *_evaluations(question, variant, "with_pretrain", finetuned, f"{variant}.pretrain"),
     ]
 
 
-OPTIONS = "--submission, --out, --seed, --data"
+_SCRATCH = "vanilla_finetune_without_pretrain", "vanilla.model.params"
 
-TARGETS = [
-    Job(
-        "vanilla_finetune_without_pretrain",
-        "1e",
-        writes="vanilla.model.params",
-        kind="finetune",
-        variant="vanilla",
+PROBLEM = Problem(
+    code=("attention.py", "dataset.py", "helper.py", "model.py"),
+    supplied=("trainer.py", "utils.py", "given/cuda_graphs.py", "given/epochs.py"),
+    files=(
+        *("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*"),
+        *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ),
-    *_evaluations(
-        "1e", "vanilla", "without_pretrain", "vanilla.model.params", "vanilla.nopretrain"
+    options="--submission, --out, --seed, --data",
+    targets=(
+        Job(_SCRATCH[0], "1e", writes=_SCRATCH[1], kind="finetune", variant="vanilla"),
+        *_evaluations("1e", "vanilla", "without_pretrain", _SCRATCH[1], "vanilla.nopretrain"),
+        *_with_pretraining("1f", "vanilla"),
+        *_with_pretraining("1h", "rope"),
+        Target(
+            "show_corruption",
+            "1c",
+            "your span corruption: examples, and a plot beside what is asked",
+            "dataset.py",
+            writes="span_corruption.png",
+            data=True,
+        ),
+        Target(
+            "look",
+            "1h",
+            "a page to play with: where your trained models look, letter by letter; seconds",
+            writes="look.html",
+        ),
     ),
-    *_with_pretraining("1f", "vanilla"),
-    *_with_pretraining("1h", "rope"),
-    Target(
-        "show_corruption",
-        "1c",
-        "your span corruption: examples, and a plot beside what is asked",
-        "dataset.py",
-        writes="span_corruption.png",
-        data=True,
-    ),
-    Target(
-        "look",
-        "1h",
-        "a page to play with: where your trained models look, letter by letter; seconds",
-        writes="look.html",
-    ),
-]
+)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 
-from common.files import Interrupted, UserError, write_text
+from common.files import UserError, write_text
 from jobs.options import ROOT, choose_options
 from jobs.problem1.demo_plot import MODELS, plot
-from jobs.problem1.run_job import Result
-from jobs.problem1.schedule import jobs_at_once, run_all
+from jobs.problem1.together import Together, jobs_at_once
+from jobs.records import Record, read_record
 from jobs.targets import JOBS, LOOK
 
 # The reference solution, if this checkout has it; otherwise the demo runs the student's code.
@@ -31,7 +31,6 @@ def run_demo(args: argparse.Namespace) -> None:
     """
     args.submission = args.submission or (SOLUTION if SOLUTION.is_dir() else None)
     options = choose_options(args, own="laptop")
-    at_once = jobs_at_once(args.jobs, options)
     started = time.monotonic()
     out = choose_folder(args.out, args.resume)
     options = dataclasses.replace(options, out=out)
@@ -39,84 +38,25 @@ def run_demo(args: argparse.Namespace) -> None:
     if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
         options = dataclasses.replace(options, gold=gold)
     print(f"Code from {options.submission}, results into {out}")
+    numbers = {target: number for number, target in enumerate(JOBS, start=1)}
+    Together(
+        [*JOBS.values()],
+        options,
+        jobs_at_once(args.jobs, options),
+        title=lambda job: f"[{numbers[job.target]}/{len(JOBS)}] {job.target}",
+    ).run()
 
-    settings = {
-        "preset": options.preset.name,
-        "data": str(options.data.resolve()),
-        "seed": options.seed,
-        "submission": str(options.submission.resolve()),
-        "precision": options.precision,
-    }
-    log = out / "jobs.json"
-    done, before = read_log(log, settings) if log.exists() else ({}, 0.0)
-
-    def waited():
-        return before + time.monotonic() - started
-
-    def keep_log():
-        write_text(log, json.dumps({"settings": settings, "jobs": done, "seconds": waited()}))
-
-    def keep(result):
-        done[result.job.target] = {
-            name: value for name, value in vars(result).items() if name != "job"
-        }
-        keep_log()
-
-    numbers = {job: number for number, job in enumerate(JOBS.values(), start=1)}
-    new = not out.exists()
-    keep_log()  # so that it can be resumed, even in the first job, and if it is killed
-    try:
-        run_all(
-            list(JOBS.values()),
-            options,
-            at_once,
-            title=lambda job: f"[{numbers[job]}/{len(JOBS)}] {job.target}",
-            may_skip=lambda job: job.target in done,
-            finished=keep,
-        )
-    except BaseException as error:
-        keep_log()
-        stopped = isinstance(error, (Interrupted, KeyboardInterrupt))
-        if not stopped and [*out.iterdir()] == [log]:
-            log.unlink()  # it was refused at once
-            if new:
-                out.rmdir()
-        raise
-    results = [Result(job, **done[job.target]) for job in JOBS.values()]
-
-    summary = summarize(results, waited())
+    records = {target: read_record(out / job.writes) for target, job in JOBS.items()}
+    summary = summarize(records, time.monotonic() - started)
     write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
-    plot(results, summary, out / "accuracy.png")
+    plot(records, summary, out / "accuracy.png")
     print("\n" + table(summary))
-    print(f"\nTook {summary['total_seconds']:.0f} seconds on {summary['machine']}")
+    print(
+        f"\nTook {summary['total_seconds']:.0f} seconds{' of this run' * args.resume} on "
+        f"{summary['machine']}"
+    )
     print(f"See {out / 'accuracy.png'} and {out / 'summary.json'}")
     print(f"Where its models look, a page to play with: {options.command(LOOK.target)}")
-
-
-def read_log(log: Path, settings: dict) -> tuple[dict, float]:
-    """The finished jobs of an unfinished demo, and the seconds that it took so far; raises
-    UserError if it ran with other settings.
-    """
-    try:
-        recorded = json.loads(log.read_text(encoding="utf-8"))
-        changed = [name for name in settings if recorded["settings"][name] != settings[name]]
-        done = {
-            job.target: recorded["jobs"][job.target]
-            for job in JOBS.values()
-            if job.target in recorded["jobs"] and (log.parent / job.writes).exists()
-        }
-        for target, values in done.items():
-            Result(JOBS[target], **values)
-        seconds = float(recorded["seconds"])
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"{log} is damaged. Start a new demo in another folder.") from None
-    if changed:
-        raise UserError(
-            f"The demo in {log.parent} ran with another {changed[0]}: "
-            f"{recorded['settings'][changed[0]]}, not {settings[changed[0]]}. Use the same "
-            "options, or start a new demo in another folder."
-        )
-    return done, seconds
 
 
 def choose_folder(wanted: Path | None, resume: bool) -> Path:
@@ -128,10 +68,10 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     """
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
     used = [name for name in names if name.exists()]
-    demos = [name for name in used if (name / "jobs.json").exists()]
+    demos = [name for name in used if (name / "runs").is_dir()]
     if resume:
         out = wanted or (max(demos, key=os.path.getmtime) if demos else None)
-        if out is None or not (out / "jobs.json").exists():
+        if out is None or not (out / "runs").is_dir():
             raise UserError(
                 f"{wanted} has no demo to resume. Run it without --resume, or check --out."
                 if wanted
@@ -147,27 +87,28 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
     return out
 
 
-def summarize(results: list[Result], seconds: float) -> dict:
-    """The figures of a demo. Accuracies are from 0 to 1 (None without answers); a model's `seconds`
-    are those of its jobs, some of which ran at the same time as others, and `total_seconds` are how
-    long the user waited.
+def summarize(records: dict[str, Record], seconds: float) -> dict:
+    """The figures of a demo, from the records of its jobs by target. Accuracies are from 0 to 1
+    (None without answers); a model's `seconds` are those of its jobs, some of which ran at the same
+    time as others, and `total_seconds` are how long the user waited.
     """
     models = []
     for variant, pretrained in MODELS:
-        mine = [r for r in results if (r.job.variant, r.job.pretrained) == (variant, pretrained)]
-        accuracy = {
-            r.job.split: r.correct / r.total if r.total else None for r in mine if r.job.split
+        mine = {
+            JOBS[target].split: record
+            for target, record in records.items()
+            if (JOBS[target].variant, JOBS[target].pretrained) == (variant, pretrained)
         }
         models.append(
             {
                 "variant": variant,
                 "pretrained": pretrained,
-                "dev": accuracy["dev"],
-                "test": accuracy["test"],
-                "seconds": round(sum(r.seconds for r in mine), 1),
+                "dev": mine["dev"].accuracy,
+                "test": mine["test"].accuracy,
+                "seconds": round(sum(record.seconds for record in mine.values()), 1),
             }
         )
-    dev = next(r for r in results if r.job.split == "dev")
+    dev = next(record for target, record in records.items() if JOBS[target].split == "dev")
     return {
         "models": models,
         "baseline_dev": dev.baseline / dev.total,

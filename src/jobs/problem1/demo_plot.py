@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from common.files import writing
-from jobs.problem1.run_job import Result
+from jobs.records import Record
+from jobs.targets import JOBS
 
 MODELS = {
     ("vanilla", False): "learned positions",
@@ -12,14 +13,14 @@ MODELS = {
 }
 
 
-def plot(results: list[Result], summary: dict, path: Path) -> None:
+def plot(records: dict[str, Record], summary: dict, path: Path) -> None:
     """Plot the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
     with writing(path) as temporary:
-        draw(results, summary).savefig(temporary, dpi=150, format="png")
+        draw(records, summary).savefig(temporary, dpi=150, format="png")
 
 
-def draw(results: list[Result], summary: dict):
-    """The three plots, as a figure of matplotlib."""
+def draw(records: dict[str, Record], summary: dict):
+    """The three plots, of records by target, as a figure of matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -37,11 +38,11 @@ def draw(results: list[Result], summary: dict):
         1, 3, figsize=(14, 4.2), layout="constrained"
     )
     for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
-        for result in results:
-            key = result.job.variant, result.job.pretrained
-            if result.job.kind == kind:
+        for job in JOBS.values():
+            key = job.variant, job.pretrained
+            if job.kind == kind:
                 axes.plot(
-                    *zip(*smooth(result.history)),
+                    *zip(*smooth(records[job.target].history)),
                     color=colors[key],
                     label=labels[key],
                     linewidth=1.2,

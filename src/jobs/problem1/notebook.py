@@ -108,7 +108,7 @@ def pack(kept: Path, preset: str) -> Path:
     if not names:
         raise UserError(f"There are no results in {results} yet. Run the cell that trains.")
     # what each was made from, and logs
-    runs = [results / "runs" / f"{name}.made.json" for name in names]
+    runs = [results / "runs" / f"{name}.json" for name in names]
     runs += sorted(results.glob("runs/*.jsonl"))
     with writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as zipped:
         for name in (*names, *(f"runs/{path.name}" for path in runs if path.exists())):

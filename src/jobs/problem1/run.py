@@ -1,11 +1,14 @@
 """Runs a job, all of them, the demo, or a page of problem 1."""
 
 import argparse
+import os
+import signal
+import threading
 from pathlib import Path
 
-from jobs.made_from import require_same_preset
 from jobs.options import choose_options
-from jobs.parallel import world_size
+from jobs.parallel import is_first
+from jobs.records import require_same_preset
 from jobs.targets import JOBS, LOOK, SMALL
 
 
@@ -28,13 +31,29 @@ def run_jobs(args: argparse.Namespace) -> None:
 
         run_look(args)
         return
-    from jobs.problem1.schedule import jobs_at_once, run_all, run_one
-
-    options = choose_options(args, quiet=world_size() > 1)
+    if args.part:
+        _serve()
+    options = choose_options(args, quiet=bool(args.part) or not is_first())
     if args.resume and not args.preset:
         require_same_preset(options)
-    if args.target != "all":
-        run_one(JOBS[args.target], options, args.nproc)
+    if args.target == "all":
+        from jobs.problem1.together import Together, jobs_at_once
+
+        Together([*JOBS.values()], options, jobs_at_once(args.jobs, options)).run()
         return
-    at_once = jobs_at_once(args.jobs, options, args.nproc)
-    run_all(list(JOBS.values()), options, at_once, args.nproc)
+    from jobs.problem1.run_job import run_job
+
+    if not args.part:
+        print(f"\n{args.target}", flush=True)
+    run_job(JOBS[args.target], options, args.part)
+
+
+def _serve():
+    """As a part of `all`: end with it, and take its SIGTERM for Ctrl-C, to say what is kept."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def wait():
+        os.read(0, 1)  # nothing comes but the end
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

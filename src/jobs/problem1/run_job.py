@@ -1,56 +1,44 @@
-"""Run one job: from the student's package, data and a preset to weights or predictions."""
+"""Run one job: from the student's package, data and a preset to weights or predictions, and their
+record.
+"""
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import torch
 
 from common.cores import cores, load
 from common.files import UserError, read_documents, read_questions
-from jobs.made_from import checkpoint_of, forget, ingredients, keep
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
-from jobs.parallel import is_first
+from jobs.parallel import is_first, joined
 from jobs.presets import Preset
 from jobs.problem1.evaluation import evaluate
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
+from jobs.records import Record, checkpoint_of, earlier, forget, ingredients, write_record
 from jobs.targets import WRITTEN_BY, Job
 
 
-@dataclass
-class Result:
-    """What a job did: its time in seconds (since it was last resumed); for a training the Trainer's
-    history; for an evaluation the number of correct answers, and `baseline`, that of always
-    answering the most common place of the training set (total is 0 without answers).
-    """
-
-    job: Job
-    seconds: float = 0.0
-    history: list = field(default_factory=list)
-    total: int = 0
-    correct: int = 0
-    baseline: int = 0
-
-
-def run_job(
-    job: Job, options: Options, progress: Callable[[float], None] = lambda share: None
-) -> Result:
-    """Run one job; its output file appears only when it is complete.
+def run_job(job: Job, options: Options, threads: int | None = None) -> None:
+    """Run one job; its result appears only when it is complete. With `--resume`, a job that is done
+    is not run again, and an unfinished training continues.
 
     Args:
-        progress: called during a training with the part that is done, from 0 to 1.
+        threads: of torch; None chooses.
 
     Raises:
         UserError: something is wrong with the input; nothing was written.
         NotImplementedError: the submission lacks a part that the job needs.
     """
     started = time.monotonic()
-    result = Result(job)
+    state, told = earlier(job, options)
+    if told:
+        print(told, flush=True)
+    if state == "done":
+        return
     reads = _find_input(job, options)
-    made_from = ingredients(job, options)
+    record = Record(ingredients(job, options))
     seed_everything(options.seed)
     submission = load_submission(options.submission)
     preset = options.preset
@@ -61,27 +49,26 @@ def run_job(
         read_questions(
             options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True
         )
-    config = sizes(submission, dataset.vocab_size, preset)
-    model = initialize(submission, job.variant, config)
-    # Before a finetuning, the weights are only checked: loading them is the student's task.
-    state = (
-        read_params(reads, model, job, WRITTEN_BY[job.reads].target) if reads is not None else None
-    )
+    model = initialize(submission, job.variant, sizes(submission, dataset.vocab_size, preset))
+    if reads is not None:
+        weights = read_params(reads, model, job, WRITTEN_BY[job.reads].target)
+    if threads or preset.threads:
+        torch.set_num_threads(threads or _choose_threads(preset.threads))
 
-    if preset.threads:
-        _choose_threads(preset.threads)
-    if job.kind != "evaluate":
-        result.history = train(job, options, submission, dataset, model, reads, made_from, progress)
-    elif is_first():
-        model.load_state_dict(state)
-        result.total, result.correct, result.baseline = evaluate(
-            job, options, submission, dataset, model
-        )
+    if job.kind == "evaluate":
+        model.load_state_dict(weights)
+        figures = evaluate(job, options, submission, dataset, model)
+        record.total, record.correct, record.baseline = figures
+    else:  # loading the weights of a pretraining is the student's task
+        with joined(options.device, state) as device:
+            resume = state == "unfinished"
+            record.history = train(
+                job, options, device, submission, dataset, model, reads, record, resume
+            )
     if is_first():
-        keep(options.out / job.writes, made_from)
+        record.seconds = time.monotonic() - started
+        write_record(options.out / job.writes, record)
         forget(checkpoint_of(job, options))  # the result is complete
-    result.seconds = time.monotonic() - started
-    return result
 
 
 def sizes(submission, vocab_size: int, preset: Preset):
@@ -99,8 +86,8 @@ def sizes(submission, vocab_size: int, preset: Preset):
 
 
 def _choose_threads(most):
-    """Have torch use as many threads as there are cores without load, from one to `most`: threads
-    that other programs hold up make each other wait after every product.
+    """As many threads as there are cores without load, from one to `most`: threads that other
+    programs hold up make each other wait after every product.
     """
     most = min(most, cores(), torch.get_num_threads())
     busy, there = load(), os.cpu_count() or 1
@@ -111,7 +98,7 @@ def _choose_threads(most):
             "cores were busy",
             flush=True,
         )
-    torch.set_num_threads(threads)
+    return threads
 
 
 def _find_input(job, options):

@@ -1,5 +1,6 @@
 """A pretraining or finetuning: the student's functions with the preset's values."""
 
+import contextlib
 import math
 import shutil
 import sys
@@ -8,11 +9,11 @@ import time
 from pathlib import Path
 
 from common.files import Interrupted, UserError, writing
-from jobs.made_from import checkpoint_of, forget, is_useless, keep
 from jobs.options import ROOT
-from jobs.parallel import is_first, joined, workers
+from jobs.parallel import is_first, workers
 from jobs.problem1.knowledge import knowledge_of
 from jobs.problem1.params import read_params
+from jobs.records import checkpoint_of, forget, write_record
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
 
@@ -37,18 +38,18 @@ def initialize(submission, variant, config):
     return _not_none(function(config), function)
 
 
-def train(job, options, submission, dataset, model, reads, made_from, progress) -> list[dict]:
+def train(job, options, device, submission, dataset, model, reads, record, resume) -> list[dict]:
     """Train a model, and write its weights to the job's file when they are complete.
 
     Args:
         job: a pretraining or finetuning.
-        options: of this run.
+        options: of this run; device: its own, if several processes train.
         submission: the student's package.
         dataset: the CharCorruptionDataset of the corpus.
         model: as it was initialized.
         reads: the file of pretrained weights, or None.
-        made_from: what the weights will have been made from.
-        progress: called with the part that is done, from 0 to 1.
+        record: what the weights will have been made from, which is kept with a checkpoint.
+        resume: continue the checkpoint, which is there.
 
     Returns:
         The Trainer's history.
@@ -57,108 +58,70 @@ def train(job, options, submission, dataset, model, reads, made_from, progress) 
         UserError: no weights were saved, they don't fit the model, or the disk is full.
         Interrupted: Ctrl-C; the message says how to continue.
     """
-    if is_first() and is_useless(job, options):
-        forget(checkpoint_of(job, options))  # before any other process looks for it
-    with joined(options.device) as device, tempfile.TemporaryDirectory() as elsewhere:
+    preset, checkpoint = options.preset, checkpoint_of(job, options)
+    with contextlib.ExitStack() as stack:
         # of several processes, the first writes the results
-        folder = options.out if is_first() else Path(elsewhere)
-        try:
-            return _train(
-                job, options, device, folder, submission, dataset, model, reads, made_from, progress
-            )
-        except BaseException:
-            if is_first() and not (checkpoint := checkpoint_of(job, options)).exists():
-                forget(checkpoint)
-            raise
-
-
-def _train(job, options, device, folder, submission, dataset, model, reads, made_from, progress):
-    preset, out, runs = options.preset, folder / job.writes, folder / "runs"
-    log = options.log and is_first()
-    writer = scalars = _Scalars(runs / job.target)
-    if log:
-        writer = RunLog(runs / f"{job.target}.jsonl", writer, options.resume)
-    if job.kind == "pretrain":
-        stage = preset.pretrain
-        config, trainer = _not_none(
-            submission.pretrain(dataset, preset.block_size, model, writer=writer),
-            submission.pretrain,
-        )
-    else:
-        stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
-        config, trainer = _not_none(
-            submission.finetune(
-                str(reads) if reads else None,
-                str(options.data / "birth_places_train.tsv"),
-                dataset,
-                preset.block_size,
-                model,
-                writer=writer,
-            ),
-            submission.finetune,
-        )
-    stage.apply(config, len(trainer.train_dataset), preset.block_size)
-    checkpoint = checkpoint_of(job, options)
-    for name, value in {
-        "device": device,
-        "seed": options.seed,
-        "graphs": options.graphs,
-        "precision": options.precision,
-        "resume": options.resume,
-        "ckpt_path": str(checkpoint),
-        "num_workers": workers(preset.num_workers),
-    }.items():
-        setattr(config, name, value)
-    if options.resume and not checkpoint.exists():
-        print(f"There is no {checkpoint} to resume from: starting from scratch.")
-    steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
-    scalars.progress = lambda step: progress(min(1.0, step / steps))
-    if log:
-        header = {
-            "run": job.target,
-            "preset": preset.name,
+        elsewhere = None if is_first() else stack.enter_context(tempfile.TemporaryDirectory())
+        out = Path(elsewhere or options.out) / job.writes
+        log = options.log and is_first()
+        writer = losses = _Losses(out.parent / "runs" / job.target)
+        if log:
+            writer = RunLog(out.parent / "runs" / f"{job.target}.jsonl", losses, resume)
+        stack.callback(writer.close)
+        if job.kind == "pretrain":
+            stage, function = preset.pretrain, submission.pretrain
+            made = function(dataset, preset.block_size, model, writer=writer)
+        else:
+            stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
+            function, rows = submission.finetune, str(options.data / "birth_places_train.tsv")
+            weights = None if reads is None else str(reads)
+            made = function(weights, rows, dataset, preset.block_size, model, writer=writer)
+        config, trainer = _not_none(made, function)
+        stage.apply(config, len(trainer.train_dataset), preset.block_size)
+        for name, value in {
+            "device": device,
             "seed": options.seed,
-            "total_steps": steps,
-            "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target)),
-        }
-        records = steps // config.log_every
-        knowledge = knowledge_of(job, options.data, dataset)
-        writer.begin(header, model, trainer.train_dataset, records, knowledge)
-
-    try:
-        with writing(out) as temporary:
-            _require_disk_space(out.parent, model)
-            if is_first() and not (options.resume and checkpoint.exists()):
-                forget(checkpoint)  # of a run that is now restarted
-                keep(checkpoint, made_from)
+            "graphs": options.graphs,
+            "precision": options.precision,
+            "resume": resume,
+            "ckpt_path": str(checkpoint),
+            "num_workers": workers(preset.num_workers),
+        }.items():
+            setattr(config, name, value)
+        if log:
+            steps = config.max_epochs * math.ceil(len(trainer.train_dataset) / config.batch_size)
+            header = {
+                "run": job.target,
+                "preset": preset.name,
+                "seed": options.seed,
+                "total_steps": steps,
+                "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target)),
+            }
+            knowledge = knowledge_of(job, options.data, dataset)
+            records = steps // config.log_every
+            writer.begin(header, model, trainer.train_dataset, records, knowledge)
+        temporary = stack.enter_context(writing(out))
+        _require_disk_space(out.parent, model)
+        if is_first() and not resume:
+            forget(checkpoint)  # of a run that is now restarted
+            write_record(checkpoint, record)
+        try:
             submission.train(model, str(temporary), trainer)
-            if not temporary.exists():
-                raise UserError(
-                    f"train() in helper.py saved no weights. It should write them to {temporary}."
-                )
-            read_params(temporary, model, job, job.target)
-    except KeyboardInterrupt:
-        advice = (
-            "The same command with --resume continues."
-            if checkpoint.exists()
-            else "It was too early for a checkpoint."
-        )
-        raise Interrupted(
-            f"{job.target} was interrupted; {out} was not written. {advice}"
-        ) from None
-    except RuntimeError as error:
-        if isinstance(error, getattr(sys.modules.get("submission.trainer"), "TrainingError", ())):
-            raise UserError(f"{job.target}: {error}") from None
-        # raised by torch.save
-        if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):
+        except KeyboardInterrupt:
+            raise Interrupted(_how_to_continue(job, out, checkpoint)) from None
+        except RuntimeError as error:
+            _explain(error, job, out, trainer)
+            raise
+        finally:
+            if is_first() and not checkpoint.exists():
+                forget(checkpoint)  # its record
+            if told := how(trainer, losses.kept):
+                print(told, flush=True)
+        if not temporary.exists():
             raise UserError(
-                f"{out} could not be written: is the disk full? Nothing was changed."
-            ) from None
-        raise
-    finally:
-        writer.close()
-        if told := how(trainer, scalars.losses):
-            print(told, flush=True)
+                f"train() in helper.py saved no weights. It should write them to {temporary}."
+            )
+        read_params(temporary, model, job, job.target)
     print(f"Wrote {out}")
     has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
     if job.kind == "finetune" and has_run_sh:
@@ -170,8 +133,8 @@ def _train(job, options, device, folder, submission, dataset, model, reads, made
 
 
 def how(trainer, losses: list[tuple[float, int, float]]) -> str:
-    """How a training ran, in a line: precision, recorded steps or why there are none, rate, loss;
-    "" if it has logged nothing.
+    """How a training ran, in a line: precision, recorded steps, rate, loss; "" if it has logged
+    nothing.
 
     Args:
         trainer: the student's, which may be changed.
@@ -181,13 +144,31 @@ def how(trainer, losses: list[tuple[float, int, float]]) -> str:
         return ""
     (before, first, _), (after, last, loss) = losses[0], losses[-1]
     rate = f"{(last - first) / (after - before):.1f} steps/s, " if last > first else ""
-    recorded, ways = getattr(trainer, "one_step", None), []
-    if shapes := len(getattr(recorded, "replays", ())):
-        ways.append(f"steps of {shapes} shapes recorded")
-    if failed := getattr(recorded, "failed", ""):
-        ways.append(f"not recorded since {failed}")
-    precision = getattr(getattr(trainer, "hardware", None), "precision", "unknown precision")
-    return f"Trained in {', '.join([precision, *ways])}: {rate}loss {loss:.3f} after {last:,} steps"
+    recorded = ", recorded steps" if getattr(trainer, "graphs", False) else ""
+    precision = getattr(trainer, "precision", "unknown precision")
+    return f"Trained in {precision}{recorded}: {rate}loss {loss:.3f} after {last:,} steps"
+
+
+def _how_to_continue(job, out, checkpoint):
+    advice = (
+        "The same command with --resume continues."
+        if checkpoint.exists()
+        else "It was too early for a checkpoint."
+    )
+    return f"{job.target} was interrupted; {out} was not written. {advice}"
+
+
+def _explain(error, job, out, trainer):
+    """Raise UserError for a RuntimeError of a training that says what to do."""
+    if isinstance(error, getattr(sys.modules.get("submission.trainer"), "TrainingError", ())):
+        raise UserError(f"{job.target}: {error}") from None
+    # raised by torch.save
+    if "PytorchStreamWriter" in str(error) or "inline_container" in str(error):
+        raise UserError(
+            f"{out} could not be written: is the disk full? Nothing was changed."
+        ) from None
+    if "without overflow" in str(error) and getattr(trainer, "precision", "") == "fp16":
+        error.add_note("float16 has numbers up to 65,504 only. --precision fp32 has others.")
 
 
 def _require_disk_space(folder, model):
@@ -213,19 +194,17 @@ def _not_none(returned, function):
     return returned
 
 
-class _Scalars:
-    """A TensorBoard writer that creates its folder with the first scalar, and writes nothing if
-    TensorBoard is not installed. It tells `progress` the step, and keeps (time, step, loss).
+class _Losses:
+    """A writer that keeps (time, step, loss). It passes all scalars on to TensorBoard, if that is
+    installed; its folder is created with the first of them.
     """
 
     def __init__(self, folder):
-        self.folder, self.writer, self.installed, self.losses = folder, None, True, []
-        self.progress = lambda step: None
+        self.folder, self.writer, self.installed, self.kept = folder, None, True, []
 
     def add_scalar(self, name, value, step):
-        self.progress(step)
         if name == "loss":
-            self.losses.append((time.perf_counter(), step, value))
+            self.kept.append((time.perf_counter(), step, value))
         if self.writer is None and self.installed:
             try:
                 from torch.utils.tensorboard import SummaryWriter

@@ -1,68 +1,68 @@
 """Problem 6: its files in src/submission, and its targets of ./run.sh."""
 
-from jobs.target import Target
+from jobs.target import Problem, Target
 
-CODE = (
-    "problem6/accounting.py",
-    "problem6/positions.py",
-    "problem6/efficient_attention.py",
-    "problem6/fixes.py",
-    "problem6/diagnostics.py",
-)
-ANSWERS = {"problem6/choices.toml": "6b"}
-NEEDED = ("attention.py",)  # another problem's file, which this one's code imports
-GOLD_SHARED = ("traces/traces.json.gz",)
-OPTIONS = "--submission, --out, --seed"
-
-TARGETS = [
-    Target(
-        "plot_positions",
-        "6c",
-        "the plot of 6c, and its claims in numbers",
+PROBLEM = Problem(
+    code=(
+        "problem6/accounting.py",
         "problem6/positions.py",
-        writes="positions.png",
-    ),
-    Target(
-        "measure_sparse",
-        "6d",
-        "time and memory of your sparse_attention over 5,000 to 75,000 tokens",
         "problem6/efficient_attention.py",
-        writes="sparse_attention.png",
-    ),
-    Target(
-        "debug_exploding",
-        "6e",
-        "a training that explodes, before and after your fixes",
         "problem6/fixes.py",
-        writes="debug_exploding.html",
-    ),
-    Target(
-        "debug_repetition",
-        "6e",
-        "a model that repeats itself, before and after your fixes",
-        "problem6/fixes.py",
-        writes="debug_repetition.html",
-    ),
-    Target(
-        "debug_slow",
-        "6e",
-        "a deep model that learns slowly, before and after your fixes",
-        "problem6/fixes.py",
-        writes="debug_slow.html",
-    ),
-    Target(
-        "practice_monitor",
-        "6f",
-        "your monitor on six recorded trainings: what it reported, against their labels",
         "problem6/diagnostics.py",
-        writes="practice.html",
     ),
-    Target(
-        "dashboard",
-        "6f",
-        "a page from the newest log that a training kept with --log, and your alarms",
-        "problem6/diagnostics.py",
-        writes="dashboard.html",
-        log=True,
+    answers={"problem6/choices.toml": "6b"},
+    needed=("attention.py",),  # another problem's file, which this one's code imports
+    gold_shared=("traces/traces.json.gz",),
+    targets=(
+        Target(
+            "plot_positions",
+            "6c",
+            "the plot of 6c, and its claims in numbers",
+            "problem6/positions.py",
+            writes="positions.png",
+        ),
+        Target(
+            "measure_sparse",
+            "6d",
+            "time and memory of your sparse_attention over 5,000 to 75,000 tokens",
+            "problem6/efficient_attention.py",
+            writes="sparse_attention.png",
+        ),
+        Target(
+            "debug_exploding",
+            "6e",
+            "a training that explodes, before and after your fixes",
+            "problem6/fixes.py",
+            writes="debug_exploding.html",
+        ),
+        Target(
+            "debug_repetition",
+            "6e",
+            "a model that repeats itself, before and after your fixes",
+            "problem6/fixes.py",
+            writes="debug_repetition.html",
+        ),
+        Target(
+            "debug_slow",
+            "6e",
+            "a deep model that learns slowly, before and after your fixes",
+            "problem6/fixes.py",
+            writes="debug_slow.html",
+        ),
+        Target(
+            "practice_monitor",
+            "6f",
+            "your monitor on six recorded trainings: what it reported, against their labels",
+            "problem6/diagnostics.py",
+            writes="practice.html",
+        ),
+        Target(
+            "dashboard",
+            "6f",
+            "a page from the newest log that a training kept with --log, and your alarms",
+            "problem6/diagnostics.py",
+            writes="dashboard.html",
+            log=True,
+        ),
     ),
-]
+)

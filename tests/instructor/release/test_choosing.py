@@ -28,8 +28,7 @@ from instructor.release.choosing import chosen_text
 from instructor.release.starter import places
 from instructor.release.traces import find_traces
 from jobs.deliverables import lent
-from jobs.problems import PROBLEMS
-from jobs.targets import TARGETS
+from jobs.targets import PROBLEMS, TARGETS
 
 FIRST, SECOND = Course("One", problems=(1, 3, 4)), Course("Two", problems=(5, 6), given=("1h",))
 COURSES = [FIRST, SECOND, Course("Five", problems=(5,)), Course("Mixed", problems=(1, 2, 6))]
@@ -97,9 +96,9 @@ def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
     files = build.read_tree(tree)
     assert find_traces(files, course) == []
     there = {name.removeprefix("src/submission/") for name in files if "src/submission/" in name}
-    students = {name for problem in PROBLEMS.values() for name in problem.CODE}
+    students = {name for problem in PROBLEMS.values() for name in problem.code}
     numbers = [number for number in course.numbers if number in PROBLEMS]
-    chosen = {name for number in numbers for name in PROBLEMS[number].CODE}
+    chosen = {name for number in numbers for name in PROBLEMS[number].code}
     assert there & students == chosen | {*lent(course.numbers)}
     folders = {part for name in files for part in name.split("/") if re.match(r"problem\d", part)}
     assert folders == {f"problem{number}" for number in numbers}

@@ -73,7 +73,7 @@ def test_the_workflows_command_works(workflow, repository, tmp_path):
 
 def test_what_is_released_and_handed_in_is_committed(repository):
     assert git(repository, "ls-files", "README.md") and not git(repository, "ls-files", "--others")
-    records = [f"runs/{job.writes}.made.json" for job in JOBS.values()]
+    records = [f"runs/{job.writes}.json" for job in JOBS.values()]
     names = [f"src/submission/{name}" for name in (*DELIVERABLES, *records)]
     names += ["handout/submission.pdf", "handout/submission.tex"]
     assert ignored(repository, *names) == []
@@ -81,7 +81,7 @@ def test_what_is_released_and_handed_in_is_committed(repository):
 
 MADE = """
     submission.zip .venv .venv.lock .venv.old/complete src/run/__pycache__/a.pyc
-    src/submission/vanilla.pretrain.ckpt src/submission/runs/vanilla.pretrain.ckpt.made.json
+    src/submission/vanilla.pretrain.ckpt src/submission/runs/vanilla.pretrain.ckpt.json
     src/submission/runs/vanilla_pretrain.log src/submission/a.params.tmp demo/x
     elsewhere/vanilla.model.params results-of-my-copy/a.log kept/gpu/a.params for_gpu.zip
     results-gpu.zip all.log slurm-12.log nohup.out

@@ -1,7 +1,6 @@
-"""What `all --resume` takes as done, and what it makes again."""
+"""What `--resume` takes as done, what it continues, and what it makes again."""
 
 import argparse
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -9,8 +8,16 @@ from dataclasses import replace
 import pytest
 
 from conftest import ROOT, SOLUTION, run_cli
-from jobs.made_from import checkpoint_of, earlier, ingredients, keep, require_same_preset
 from jobs.options import choose_options
+from jobs.records import (
+    Record,
+    checkpoint_of,
+    earlier,
+    ingredients,
+    read_record,
+    require_same_preset,
+    write_record,
+)
 from jobs.targets import JOBS
 from run import build_parser
 
@@ -45,12 +52,12 @@ def options_of(folder, *arguments):
 
 
 def resumed(folder, *arguments):
-    """Whether `all --resume` would skip the job, and what it would say of it."""
+    """What `--resume` would do with the job, and what it would say of it."""
     return earlier(JOBS[DONE], replace(options_of(folder, *arguments), resume=True))
 
 
 def is_done(folder, *arguments):
-    return resumed(folder, *arguments)[0]
+    return resumed(folder, *arguments)[0] == "done"
 
 
 def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
@@ -59,7 +66,7 @@ def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
     assert is_done(mine)
     assert resumed(mine, "laptop")[1].endswith(" was made: preset.")
     assert resumed(mine, "laptop", "--seed", "5")[1].endswith(" was made: preset, seed.")
-    assert earlier(JOBS[DONE], options_of(mine)) == (False, "")
+    assert earlier(JOBS[DONE], options_of(mine)) == ("", "")
 
 
 @pytest.mark.parametrize("name", ["mine/model.py", "data/wiki.txt"])
@@ -68,18 +75,18 @@ def test_a_source_that_changed_is_seen_whatever_its_date(mine, name):
     path = mine.parent / name
     path.write_bytes(path.read_bytes() + b"\n")
     os.utime(path, (315532800, 315532800))
-    done, told = resumed(mine)
-    assert not done and told.endswith(f" was made: {path.name}.")
+    state, told = resumed(mine)
+    assert not state and told.endswith(f" was made: {path.name}.")
 
 
 def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     result = mine / "vanilla.model.params"
     result.write_bytes(result.read_bytes() + b"x")
-    (mine / "runs" / "vanilla.model.params.made.json").write_bytes(b"[]\xff")
+    (mine / "runs" / "vanilla.model.params.json").write_bytes(b"[]\xff")
     assert is_done(mine)
     os.utime(result, (315532800, 315532800))
-    done, told = resumed(mine)
-    assert not done and f"Newer than when {result} was made: " in told and "model.py" in told
+    state, told = resumed(mine)
+    assert not state and f"Newer than when {result} was made: " in told and "model.py" in told
 
 
 def test_files_of_editors_and_of_other_problems_do_not_count(mine):
@@ -101,46 +108,58 @@ def test_a_preset_that_nobody_named_does_not_replace_results_of_another(mine):
 
 
 def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
-    """Whether in one process or in two."""
     job, rest = JOBS["rope_finetune_with_pretrain"], ("--resume", "--device", "cpu")
     assert run_cli(*command(mine, "rope_pretrain")).returncode == 0
-    for more in ((), ("--nproc", "2")):
-        checkpoint = checkpoint_of(job, options_of(mine))
-        keep(checkpoint, {"rope.pretrain.params": "others"})
-        checkpoint.write_bytes(b"x")
-        process = run_cli(*command(mine, job.target, "smoke", *rest, *more))
-        assert process.returncode == 0, process.stderr
-        assert f"{checkpoint} began: rope.pretrain.params." in process.stdout
-        assert not checkpoint.exists() and (mine / job.writes).exists()
-        (mine / job.writes).unlink()
+    checkpoint = checkpoint_of(job, options_of(mine))
+    made_from = ingredients(job, options_of(mine)) | {"rope.pretrain.params": "others"}
+    write_record(checkpoint, Record(made_from))
+    checkpoint.write_bytes(b"x")
+    process = run_cli(*command(mine, job.target, "smoke", *rest))
+    assert process.returncode == 0, process.stderr
+    assert f"{checkpoint} began: rope.pretrain.params." in process.stdout
+    assert not checkpoint.exists() and (mine / job.writes).exists()
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_a_checkpoint_under_changed_code_is_told(mine, known):
-    """By the ingredients of the training that began; where nobody kept them, by its date."""
-    checkpoint, options = mine / "vanilla.model.ckpt", options_of(mine)
-    keep(checkpoint, ingredients(JOBS[DONE], options))
-    checkpoint.write_bytes(b"no checkpoint")  # so nothing is trained here
-    nothing = (False, f"{DONE} continues from {checkpoint}.")
-    assert resumed(mine) == resumed(mine, "smoke", "--seed", "5") == nothing  # which is refused
-    when = os.stat(mine / "model.py").st_mtime
+@pytest.fixture
+def begun(mine):
+    """The checkpoint of a training that has begun, with its record. There is nothing in it, so
+    nothing is trained here.
+    """
+    checkpoint = mine / "vanilla.model.ckpt"
+    write_record(checkpoint, Record(ingredients(JOBS[DONE], options_of(mine))))
+    checkpoint.write_bytes(b"no checkpoint")
+    return checkpoint
+
+
+def test_a_checkpoint_under_changed_code_goes_on_and_this_is_told(mine, begun):
+    assert resumed(mine) == ("unfinished", f"{DONE} continues from {begun}.")
     (mine / "model.py").write_bytes((mine / "model.py").read_bytes() + b"\n")
-    if not known:
-        (mine / "runs" / "vanilla.model.ckpt.made.json").unlink()
-        os.utime(mine / "model.py", (4e9, 4e9))
-    else:
-        os.utime(mine / "model.py", (when, when))
     process = run_cli(*command(mine, DONE, "smoke", "--resume"))
     assert process.returncode == 2 and "is damaged" in process.stderr
-    how = "Changed since" if known else "Newer than when"
-    assert f"continues from {checkpoint}. {how} it began: model.py." in process.stdout
+    assert f"continues from {begun}. Changed since {begun} began: model.py." in process.stdout
+
+
+@pytest.mark.parametrize("changed", ["preset", "seed", "wiki.txt"])
+def test_a_checkpoint_of_another_training_is_not_continued(mine, begun, changed):
+    if changed == "wiki.txt":
+        (mine.parent / "data" / changed).write_text("Another corpus.\n", encoding="utf-8")
+    words = {"preset": ("laptop",), "seed": ("smoke", "--seed", "5")}.get(changed, ())
+    told = f"{DONE} is done again. Changed since {begun} began: {changed}."
+    assert resumed(mine, *words) == ("", told)
+
+
+def test_a_checkpoint_without_its_record_is_refused_and_kept(mine, begun):
+    (mine / "runs" / "vanilla.model.ckpt.json").unlink()
+    process = run_cli(*command(mine, DONE, "smoke", "--resume"))
+    assert process.returncode == 2 and "Copy it along, or delete the checkpoint" in process.stderr
+    assert begun.read_bytes() == b"no checkpoint"
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_all_makes_again_what_another_seed_made(mine, jobs):
-    record = mine / "runs" / "vanilla.model.params.made.json"
-    assert json.loads(record.read_text(encoding="utf-8"))["preset"] == "smoke"
+    result = mine / "vanilla.model.params"
+    assert read_record(result).made_from["preset"] == "smoke"
     process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", jobs, "--seed", "3"))
     assert process.returncode == 0 and f"{DONE} is done: " not in process.stdout
     assert process.stdout.count(" is done again. ") == 1  # the others are new
-    assert json.loads(record.read_text(encoding="utf-8"))["seed"] == 3
+    assert read_record(result).made_from["seed"] == 3
