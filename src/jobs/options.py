@@ -34,21 +34,13 @@ class Options:
 
     def as_arguments(self) -> list[str]:
         """These options as command-line arguments."""
-        arguments = [
-            "--preset",
-            self.preset.name,
-            "--device",
-            self.device,
-            "--seed",
-            str(self.seed),
-            "--precision",
-            self.precision,
+        names = ("data", "submission", "out", "gold", "device", "seed", "precision")
+        values = {"preset": self.preset.name} | {name: getattr(self, name) for name in names}
+        flags = {"resume": self.resume, "log": self.log, "no-graphs": not self.graphs}
+        return [
+            *(f"--{name}={value}" for name, value in values.items() if value is not None),
+            *(f"--{name}" for name, is_set in flags.items() if is_set),
         ]
-        for name in ("data", "submission", "out", "gold"):
-            if (path := getattr(self, name)) is not None:
-                arguments += [f"--{name}", str(path)]
-        arguments += [f"--{name}" for name in ("resume", "log") if getattr(self, name)]
-        return arguments if self.graphs else [*arguments, "--no-graphs"]
 
     def command(self, target: str) -> str:
         """What to type for a target that reads these options' results."""

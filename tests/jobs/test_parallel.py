@@ -98,7 +98,7 @@ def test_dropout_differs_between_processes(tmp_path):
 
 def torchrun(*arguments, **options):
     """Run run.py in two processes."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--"]
     return subprocess.Popen(
         [*command, str(ROOT / "src" / "run.py"), *map(str, arguments)],
         stdout=subprocess.PIPE,

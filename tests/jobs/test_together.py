@@ -102,9 +102,11 @@ def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
 
 def test_what_jobs_print_is_whole_and_together(at_once):
     out, printed, _ = at_once
-    blocks = re.split(r"\n\n(?=\w+\n)", printed.rstrip())[1:]
-    assert sorted(block.split("\n")[0] for block in blocks) == sorted(JOBS)
-    for target, _, block in (block.partition("\n") for block in blocks):
+    blocks = re.split(r"\n\n(?=\[\d+/11\] )", printed.rstrip())[1:]
+    titles = [f"[{number}/11] {target}" for number, target in enumerate(JOBS, start=1)]
+    assert sorted(block.split("\n")[0] for block in blocks) == sorted(titles)
+    for title, _, block in (block.partition("\n") for block in blocks):
+        target = title.split()[1]
         name = JOBS[target].writes
         log = (out / "runs" / f"{target}.log").read_text(encoding="utf-8")
         expected = [f"Wrote {out / name}\n"]

@@ -38,13 +38,7 @@ def run_demo(args: argparse.Namespace) -> None:
     if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
         options = dataclasses.replace(options, gold=gold)
     print(f"Code from {options.submission}, results into {out}")
-    numbers = {target: number for number, target in enumerate(JOBS, start=1)}
-    Together(
-        [*JOBS.values()],
-        options,
-        jobs_at_once(args.jobs, options),
-        title=lambda job: f"[{numbers[job.target]}/{len(JOBS)}] {job.target}",
-    ).run()
+    Together([*JOBS.values()], options, jobs_at_once(args.jobs, options)).run()
 
     records = {target: read_record(out / job.writes) for target, job in JOBS.items()}
     summary = summarize(records, time.monotonic() - started)

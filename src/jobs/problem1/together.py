@@ -39,6 +39,7 @@ class _Command:
     process: subprocess.Popen
     log: Path | None
     start: int
+    stopped: bool = False
 
     def printed(self) -> str:
         """What the job has printed, with a progress bar only in its last state."""
@@ -78,15 +79,15 @@ class Together:
     Threads of one small training wait for each other after every product, so two trainings of one
     thread each get more done than one with two threads. So jobs of the preset laptop have one
     thread each, whatever at_once is: with several, sums would differ in their last bits.
-
-    Args:
-        title: what is printed above a job's output.
     """
 
-    def __init__(self, jobs: list[Job], options: Options, at_once: int, title=lambda j: j.target):
-        self.jobs, self.options, self.at_once, self.title = jobs, options, at_once, title
+    def __init__(self, jobs: list[Job], options: Options, at_once: int):
+        self.jobs, self.options, self.at_once = jobs, options, at_once
         self.threads = 1 if options.preset.threads else max(1, torch.get_num_threads() // at_once)
-        self.waiting = sorted(jobs, key=lambda job: -LENGTHS[job.kind])
+        # the longest first, so that no core waits for one at the end
+        self.waiting = [*jobs]
+        if at_once > 1:
+            self.waiting.sort(key=lambda job: -LENGTHS[job.kind])
         self.running, self.failed = [], []
         self.done = 0  # as LENGTHS
 
@@ -143,7 +144,7 @@ class Together:
                 raise first.why_failed()  # it has printed the rest
             raise with_code(
                 first.why_failed().exit_code,
-                f"{self.title(first.job)}\n{first.printed()}\n{first.why_failed()}",
+                f"{self._title(first.job)}\n{first.printed()}\n{first.why_failed()}",
             )
 
     def _start(self) -> bool:
@@ -170,7 +171,7 @@ class Together:
         command += [*self.options.as_arguments(), "--part", str(self.threads)]
         log, start, streams = None, 0, {}
         if self.at_once == 1:
-            self._say(f"\n{self.title(job)}")
+            self._say(f"\n{self._title(job)}")
         else:
             log = self.options.out / "runs" / f"{job.target}.log"
             if not (self.options.resume and log.exists()):
@@ -211,11 +212,16 @@ class Together:
     def _stop(self, commands):
         """Interrupt jobs, as Ctrl-C would: each says what is kept."""
         for command in commands:
-            command.process.terminate()
+            if not command.stopped:  # a second signal would hit it while it ends
+                command.process.terminate()
+            command.stopped = True
 
     def _show(self, command):
         if command.log:
-            self._say(f"\n{self.title(command.job)}\n{command.printed()}".rstrip())
+            self._say(f"\n{self._title(command.job)}\n{command.printed()}".rstrip())
+
+    def _title(self, job):
+        return f"[{self.jobs.index(job) + 1}/{len(self.jobs)}] {job.target}"
 
     def _say(self, text):
         self.bar.write(text, file=sys.stdout)
