@@ -22,8 +22,8 @@ from torch.nn import functional as F
 from conftest import DATA, RESULTS, ROOT
 from jobs.presets import GPU, LAPTOP
 from jobs.problem1 import run_job
-from jobs.problem5.maps import choose_maps
-from jobs.problem5.report import read_corpora
+from jobs.problem5.encoders import PRE, Run, read_corpora
+from jobs.problem5.maps import choose_sentences
 from jobs.problem5.scaling import gradient_of_w_q
 
 # the sizes of 6a and 6e, and the record of 6d
@@ -388,12 +388,12 @@ def test_the_reference_encoder_attends_to_the_teachers_occupation(solution):
     corpus = read_corpora(data, ROOT / "data" / "occupations", 0)[0]
     model = encoder.Encoder(encoder.EncoderConfig(corpus.vocab_size, 24, 5))
     model.load_state_dict(torch.load(RESULTS / "encoder.params", weights_only=True))
-    active, passive = choose_maps(data, corpus, corpus, model, model)[:2]
+    corpus.runs[PRE] = [Run(model, [], 1.0, 1.0)]
+    active, passive = choose_sentences(corpus, corpus)[:2]
     for item, teacher in ((active, "judge"), (passive, "poet")):
-        weights = np.array(item["weights"][1][0])  # layer 2, head 0
-        column = weights[:, [token["text"] for token in item["tokens"]].index(teacher)]
-        assert column.min() > 0.8 and column.mean() > 0.95 and item["answer"] == item["right"]
-    assert passive["tokens"][-1]["text"] == "poet"
+        column = item.weights[1][0][:, item.tokens.index(teacher)]  # layer 2, head 0
+        assert column.min() > 0.8 and column.mean() > 0.95 and item.answer == item.label
+    assert passive.tokens[-1] == "poet"
     stated("5g", r"\emph{judge} in the active", r"\emph{poet}, its last word, in the passive")
 
 

@@ -9,11 +9,13 @@ import re
 import numpy as np
 import pytest
 import torch
+from matplotlib.figure import Figure
 
 from common.files import UserError
 from conftest import ROOT, SOLUTION
 from jobs.package import load_module
-from jobs.problem5 import copying, maps, report, report_page, scaling
+from jobs.problem5 import copying, encoders, maps, report, scaling
+from jobs.problem5.encoders import BAG, POST, PRE, Corpus, Run
 from jobs.problem5.run import find_occupations
 from jobs.small import run_small
 from page import Page
@@ -31,7 +33,7 @@ def job(target, out, **changes):
 def small(monkeypatch, tmp_path):
     """The jobs at a fraction of their size; returns a folder for --data."""
     for module, values in (
-        (report, {"SEEDS": 1, "EPOCHS": {"occupations": 2, "random": 1}, "BAG_EPOCHS": 1}),
+        (encoders, {"SEEDS": 1, "EPOCHS": {"occupations": 2, "random labels": 1}, "BAG_EPOCHS": 1}),
         (scaling, {"SIZES": (4, 64), "STEPS": 25, "SEEDS": 2}),
     ):
         for name, value in values.items():
@@ -62,8 +64,8 @@ def test_the_report(small, tmp_path, capsys):
     assert sections == [f"part-{i}" for i in range(1, 7)]
     for words in ("Chance, 1/5", "Bag of words", "Layer 2, head 0", "largest possible", "total"):
         assert words in page.text
-    # sentences, heads
-    assert sum(tag == "image" for tag, _ in page.tags) == 4 * 8
+    # sentences, heads, one of them large too
+    assert sum(tag == "image" for tag, _ in page.tags) == 4 * (8 + 1)
     assert not {"http", "url", "import", "nan"} & {*re.findall(r"[a-z]+", html)}
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
@@ -75,7 +77,7 @@ def test_the_report(small, tmp_path, capsys):
     folder = small / "occupations"
     model = encoder.Encoder(encoder.EncoderConfig(data.occupations_vocab_size(folder), 24, 5))
     model.load_state_dict(state)
-    row = r"occupations, +encoder +in training +(\S+)% .*new sentences +(\S+)%"
+    row = r"occupations, +encoder, pre-norm +in training +(\S+)% .*new sentences +(\S+)%"
     for split, share in zip(("train", "dev"), re.search(row, printed).groups()):
         accuracy = encoder.accuracy(model, *data.occupations(split, folder=folder))
         assert 100 * accuracy == pytest.approx(float(share), abs=0.06)
@@ -90,60 +92,38 @@ def test_the_report(small, tmp_path, capsys):
             assert (without_seconds(first) == without_seconds(second)) == (seed == 0)
 
 
-FOUND = {
-    "seed": 0,
-    "seeds": 1,
-    "parameters": {"embeddings": 3, "<b>": 1},
-    "corpora": {
-        name: {
-            "training": 10,
-            "new": 5,
-            "accuracy": {kind: [(0.5, 0.25)] for kind in ("pre", "post", "bag")},
-            "losses": {"pre": [[1.0, float("nan"), 0.0]], "post": [[float("inf"), 2.0, 1e-9]]},
-            "entropies": [(1, 0, 0.0), (2, 0, 99.0)],
-            "largest_entropy": 3.18,
-            "activations": {
-                kind: [{"mean": 0.0, "std": 1.0, "below_zero": None}] * 3
-                for kind in ("pre", "post")
-            },
-        }
-        for name in ("occupations", "random")
-    },
-    "maps": [
-        {
-            "corpus": "occupations",
-            "part": "new",
-            "right": 1,
-            "answer": 0,
-            "weights": [[[[1.0, 0.0], [float("nan"), 0.5]]]],
-            "tokens": [
-                {"text": '"><script>', "unknown": True},
-                {"text": "a & b", "unknown": False},
-            ],
-        }
-    ],
-}
+def odd_numbers():
+    """Corpora and sentences as the page takes them, with odd numbers and hostile text."""
+    model = torch.nn.Module()
+    model.add_module("<b>", torch.nn.Linear(2, 1))
+    x, y = torch.tensor([[3, 4, 0]]), torch.tensor([1])
+    corpora = [Corpus(name, 9, 0, x, y, x, y) for name in encoders.EPOCHS]
+    for corpus in corpora:
+        for kind, losses in ((PRE, [1.0, math.nan, 0.0]), (POST, [math.inf, 2.0, 1e-9]), (BAG, [])):
+            rows = [[0.0, 1.0, None], [None, None, math.nan]]
+            corpus.runs[kind] = [Run(model, losses, 0.5, 0.25, [[0.0], [99.0]], rows)]
+    weights = torch.tensor([[[1.0, 0.0], [math.nan, 0.5]]])
+    sentence = maps.Sentence("occupations", "new", ['["><script>]', "a & b"], 1, 0, [weights])
+    return corpora, [sentence]
 
 
 def test_the_page_escapes_text_and_bears_odd_numbers():
-    html = report_page.page(FOUND, seconds=1.5)
+    html = report.page(*odd_numbers(), seed=0, seconds=1.5)
     assert "<script" not in html and "<b>" not in html and '"><script>' in Page(html).text
 
 
-def test_the_picture_of_maps(monkeypatch):
+def test_the_picture_of_maps(monkeypatch, tmp_path):
     """Each map is drawn as it is, with its tokens at both axes, whatever signs they have."""
-    import matplotlib.pyplot as plt
-
-    drawn, close = [], plt.close
-    monkeypatch.setattr(plt, "close", lambda figure: (drawn.append(figure), close(figure)))
-    tokens = [{"text": text, "unknown": False} for text in ("$x", "_y$", "z")]
-    weights = torch.rand(2, 2, 3, 3).tolist()
-    item = FOUND["maps"][0] | {"tokens": tokens, "weights": weights}
-    maps.picture([item] * 4)
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
+    weights = torch.rand(2, 2, 3, 3)
+    item = maps.Sentence("occupations", "new", ["$x", "_y$", "z"], 1, 0, [*weights])
+    maps.draw_picture([item] * 4, tmp_path)
     for axes in drawn[0].axes[:4]:
         np.testing.assert_allclose(axes.images[0].get_array(), weights[1][0])
         for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
             assert [label.get_text() for label in labels] == ["$x", "_y$", "z"]
+            assert not any(label.get_parse_math() for label in labels)
 
 
 def test_scaling(small, tmp_path, capsys):
@@ -205,7 +185,12 @@ def test_where_the_occupations_are(small, tmp_path):
         find(tmp_path / "nowhere")
 
 
-DAMAGED = [(b"A sentence\t7\n", "line 1"), (b"\xff\n", "UTF-8"), (b"a\t1\nno tab\n", "line 2")]
+DAMAGED = [
+    (b"A sentence\t7\n", "line 1"),
+    (b"\xff\n", "UTF-8"),
+    (b"a\t1\nno tab\n", "line 2"),
+    (b"a\t1\n\n", "line 2"),
+]
 
 
 @pytest.mark.parametrize(("content", "words"), DAMAGED)

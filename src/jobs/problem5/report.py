@@ -1,36 +1,27 @@
-"""encoder_report: train the student's encoders and bags of words on both corpora, and measure what
-the page and the picture of maps show.
+"""encoder_report: train the student's encoders, then write encoder.params, a picture of attention
+maps, and a page, whose text is in report.html.
 """
 
 import io
-import math
+import re
 import time
-from dataclasses import dataclass
+from collections import Counter
+from html import escape
+from itertools import product
 from pathlib import Path
+from statistics import fmean
+from string import Template
 
 import torch
-from tqdm import tqdm
 
-from common.files import UserError, read_text, writing
-from jobs.problem5.maps import Corpus, attended, choose_maps, picture
-from jobs.problem5.report_page import page
+from common import pages
+from common.files import writing
+from jobs.problem5.encoders import BAG, POST, PRE, SEEDS, Corpus, read_corpora, train_all
+from jobs.problem5.maps import Sentence, choose_sentences, draw_map, draw_picture
 
-CLASSES = 5
-SEEDS = 3  # of each encoder
-EPOCHS = {"occupations": 14, "random": 18}
-BAG_EPOCHS, BAG_LEARNING_RATE = 40, 0.03
-
-
-@dataclass
-class Run:
-    """A trained model: its losses by epoch, and its accuracies on training sentences and on new
-    ones.
-    """
-
-    model: torch.nn.Module
-    losses: list[float]
-    trained: float
-    new: float
+GROUPS = ("painter, poet", "singer, actor", "baker, farmer", "pilot, sailor", "judge, chemist")
+LOOKS = {PRE: ("pre-norm", pages.ACCENT, "-"), POST: ("post-norm", pages.SECOND, (0, (4, 2)))}
+CSS = "@media print { .sentence { break-inside: avoid; } .sentence figure { max-width: 20rem; } }\n"
 
 
 def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
@@ -40,7 +31,7 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
         encoder, data: the submission's modules encoder and encoder_data.
         folder: has train.tsv and dev.tsv of the occupations.
         out: the folder to write to.
-        seed: the first of SEEDS seeds, and that of the random corpus.
+        seed: the first of SEEDS seeds, and that of the random labels.
 
     Raises:
         UserError: the data is invalid, the files cannot be written, or a function of the submission
@@ -53,238 +44,174 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
         out / f"encoder{name}" for name in (".params", "_report.html", "_maps.png")
     )
     with writing(params) as params_file, writing(html) as html_file, writing(maps) as maps_file:
-        runs = train_all(encoder, corpora, seed)
-        found = measure(encoder, data, corpora, runs, seed)
+        train_all(encoder, data, corpora, seed)
+        sentences = choose_sentences(*corpora)
         buffer = io.BytesIO()
-        state = runs["occupations", "pre"][0].model.state_dict()
+        state = corpora[0].runs[PRE][0].model.state_dict()
         torch.save({name: value.detach().float().clone() for name, value in state.items()}, buffer)
         params_file.write_bytes(buffer.getvalue())
-        html_file.write_bytes(page(found, seconds=time.monotonic() - started).encode("utf-8"))
-        maps_file.write_bytes(picture(found["maps"]))
-    for name, title in (("occupations", "occupations"), ("random", "random labels")):
-        for kind, model in (
-            ("pre", "encoder"),
-            ("post", "encoder, post-norm"),
-            ("bag", "bag of words"),
-        ):
-            shares = [(run.trained, run.new) for run in runs[name, kind]]
-            print(
-                f"{title + ',':<14} {model:<18}  in training {percents(a for a, _ in shares):>20}  "
-                f"new sentences {percents(b for _, b in shares):>20}"
-            )
+        draw_picture(sentences, maps_file)
+        text = page(corpora, sentences, seed, time.monotonic() - started)
+        html_file.write_text(text, encoding="utf-8", newline="\n")
+    for corpus, kind in product(corpora, (PRE, POST, BAG)):
+        shares = zip(*((run.trained, run.new) for run in corpus.runs[kind]))
+        trained, new = (" ".join(f"{share:.1%}" for share in each) for each in shares)
+        print(
+            f"{corpus.name + ',':<14} {kind:<18}  in training {trained:>20}  "
+            f"new sentences {new:>20}"
+        )
     print(
         f"Took {time.monotonic() - started:.0f} seconds.\nWrote {params}\n"
         f"Wrote {html}: open it in a browser.\nWrote {maps}: the attention maps to hand in (5g)."
     )
 
 
-def percents(shares) -> str:
-    """Shares as percentages, one for each seed."""
-    return " ".join(f"{share:.1%}" for share in shares)
+def page(
+    corpora: tuple[Corpus, Corpus], sentences: list[Sentence], seed: int, seconds: float
+) -> str:
+    """The page's HTML; seconds: how long all took."""
+    occupations, random = corpora
+    best = occupations.runs[PRE][0].new
+    body = Template(Path(__file__).with_name("report.html").read_text("utf-8")).substitute(
+        seeds=SEEDS,
+        seed=seed,
+        accuracy_occupations=accuracies(occupations),
+        accuracy_random=accuracies(random),
+        best=f"{best:.1%}",
+        order="clearly more than half, so it knows who teaches whom: it uses the words' order."
+        if best > 0.6
+        else "about half or less, which a bag of words reaches too: it does not know the order. "
+        "Look at the positions.",
+        trained=f"{fmean(run.trained for run in random.runs[PRE]):.1%}",
+        new=f"{fmean(run.new for run in random.runs[PRE]):.1%}",
+        losses="".join(map(losses, corpora)),
+        maps="\n".join(sentence(number, each) for number, each in enumerate(sentences, start=1)),
+        entropies="".join(map(entropies, corpora)),
+        parameters=parameters(occupations.runs[PRE][0].model),
+        activations="\n".join(map(activations, corpora)),
+    )
+    footer = f'Training and measuring took <span id="seconds">{seconds:.0f}</span> seconds.'
+    return pages.document("Encoder report", body, {}, footer, CSS)
 
 
-def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
-    """Both corpora; raises UserError for a row that is not a sentence with a class."""
-    for split in ("train", "dev"):
-        path = folder / f"{split}.tsv"
-        for number, line in enumerate(read_text(path).rstrip("\n").split("\n"), start=1):
-            sentence, tab, group = line.partition("\t")
-            if not sentence.strip() or group not in tuple("01234"):
-                raise UserError(
-                    f"{path}, line {number}: expected a sentence, a tab and a class from 0 to 4, "
-                    f"got {line[:60]!r}."
-                )
-    new = data.read_occupations("dev", folder)[0]
-    x, y = data.random_corpus(seed)
-    return [
-        Corpus(
-            "occupations",
-            data.occupations_vocab_size(folder),
-            *data.occupations("train", folder=folder),
-            *data.occupations("dev", folder=folder),
-            words=[data.words(sentence) for sentence in new],
-        ),
-        Corpus("random", 1000, x[:1600], y[:1600], x[1600:], y[1600:]),
+def accuracies(corpus: Corpus) -> str:
+    """A table of shares of right answers, as means over the seeds."""
+
+    def cell(shares):
+        spread = f"<small>{min(shares):.1%} to {max(shares):.1%}</small>" * (len(shares) > 1)
+        return f"{fmean(shares):.1%}{spread}"
+
+    rows = []
+    for kind, runs in corpus.runs.items():
+        model = kind.capitalize() + " (one seed)" * (len(runs) == 1)
+        rows.append([model, cell([run.trained for run in runs]), cell([run.new for run in runs])])
+    rows.append(["Chance, 1/5", "20.0%", "20.0%"])
+    head = [
+        "",
+        f"{len(corpus.x):,} sentences of the training",
+        f"{len(corpus.new_x):,} new sentences",
     ]
+    caption = "share of right answers, mean over the seeds (and from lowest to highest)"
+    return pages.table(f"{corpus.name.capitalize()}: {caption}", head, rows)
 
 
-def train_all(encoder, corpora: list[Corpus], seed: int) -> dict[tuple[str, str], list[Run]]:
-    """Train all models: (corpus, "pre", "post" or "bag") -> one run per seed (only one for a bag of
-    words).
+def losses(corpus: Corpus) -> str:
+    """A plot of losses by epoch, one line for each encoder."""
+    ends = []
+    with pages.plotted(height=2.6) as drawing:
+        axes = drawing.subplots()
+        for kind, (name, color, dashes) in LOOKS.items():
+            for i, run in enumerate(corpus.runs[kind]):
+                epochs, label = range(1, len(run.losses) + 1), "_" if i else name
+                axes.plot(epochs, run.losses, color=color, linestyle=dashes, label=label)
+            last = [run.losses[-1] for run in corpus.runs[kind]]
+            ends.append(f"{name} ends between {min(last):.2g} and {max(last):.2g}")
+        axes.set(xlabel="epoch", ylabel="loss (nats)")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        pages.set_log_scale(axes)
+        axes.legend()
+        says = f"{corpus.name.capitalize()}: {' and '.join(ends)}."
+        return pages.figure(pages.svg(drawing, f"Training loss by epoch. {says}"), says)
+
+
+def sentence(number: int, item: Sentence) -> str:
+    """A sentence with a large map of layer 2, head 0, and small ones of all heads."""
+    label, answer = (
+        f"{group} ({GROUPS[group]})" if item.corpus == "occupations" else str(group)
+        for group in (item.label, item.answer)
+    )
+    says = "the same" if item.answer == item.label else answer
+    part = "a new sentence" if item.part == "new" else "a sentence of the training"
+    n_layer, n_head = len(item.weights), len(item.weights[0])
+    return f"""<div class="sentence">
+<h3>Sentence {number}: {item.corpus}, {part}</h3>
+<p>{escape(" ".join(item.tokens))}<br>
+<span class="muted">The label is {label}; the encoder says {says}.</span></p>
+{maps(item, [min(n_layer, 2)], [0], 4.4, item.tokens)}</div>
+{maps(item, range(1, n_layer + 1), range(n_head), 1.4 * n_layer, [])}"""
+
+
+def maps(item: Sentence, layers, heads, height: float, tokens: list[str]) -> str:
+    """A figure of a sentence's maps, a row for each of these layers, counted from 1, a column for
+    each of these heads, with these tokens, or none, at the axes.
     """
-    runs = {}
-    for corpus in corpora:  # first, since they are quick and find a missing part early
-        torch.manual_seed(seed)
-        bag = encoder.BagOfWords(corpus.vocab_size, CLASSES)
-        runs[corpus.name, "bag"] = [
-            train(encoder, bag, corpus, BAG_EPOCHS, seed, learning_rate=BAG_LEARNING_RATE)
-        ]
-    steps = {corpus.name: EPOCHS[corpus.name] * math.ceil(len(corpus.x) / 64) for corpus in corpora}
-    with tqdm(
-        total=2 * SEEDS * sum(steps.values()),
-        unit="step",
-        leave=False,
-        bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
-    ) as bar:
-        done = 0
-        for corpus in corpora:
-            for kind in ("pre", "post"):
-                bar.set_description(f"{corpus.name}, {kind}-norm")
-                for number in range(SEEDS):
-                    torch.manual_seed(seed + number)
-                    config = encoder.EncoderConfig(
-                        corpus.vocab_size, corpus.x.size(1), CLASSES, pre_norm=kind == "pre"
-                    )
-                    model = encoder.Encoder(config)
-                    hook = model.register_forward_pre_hook(
-                        lambda model, _: bar.update(1 if model.training else 0) and None
-                    )
-                    run = train(encoder, model, corpus, EPOCHS[corpus.name], seed + number)
-                    runs.setdefault((corpus.name, kind), []).append(run)
-                    hook.remove()
-                    done += steps[corpus.name]
-                    bar.update(done - bar.n)
-    return runs
+    alts = [f"Attention among {len(item.tokens)} tokens, averaged over queries."]
+    with pages.plotted(height) as drawing:
+        grid = drawing.subplots(len(layers), len(heads), squeeze=False)
+        for axes, (layer, head) in zip(grid.flat, product(layers, heads)):
+            name, weights = f"Layer {layer}, head {head}", item.weights[layer - 1][head]
+            draw_map(axes, weights, name, tokens)
+            share, most = weights.mean(dim=0).max(dim=0)
+            alts.append(f"{name}: most to {item.tokens[most]}, token {most + 1}, {share:.0%}.")
+        return f"<figure>{pages.svg(drawing, ' '.join(alts))}</figure>\n"
 
 
-def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> Run:
-    """Train one model with the student's train_classifier, and measure it with the student's
-    accuracy.
-    """
-    losses = encoder.train_classifier(model, corpus.x, corpus.y, epochs, seed=seed, **options)
-    if (
-        not isinstance(losses, list)
-        or len(losses) != epochs
-        or not all(isinstance(loss, float) for loss in losses)
-    ):
-        raise UserError(
-            f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} "
-            "floats, the mean training loss of each epoch."
-        )
-    shares = [
-        encoder.accuracy(model, *pair)
-        for pair in ((corpus.x, corpus.y), (corpus.new_x, corpus.new_y))
-    ]
-    if not all(isinstance(share, float) and 0 <= share <= 1 for share in shares):
-        raise UserError(
-            f"accuracy returned {str(shares[0])[:80]} and {str(shares[1])[:80]}. It should return "
-            "a float from 0 to 1."
-        )
-    return Run(model, losses, *shares)
+def entropies(corpus: Corpus) -> str:
+    """A plot of the entropies of the pre-norm encoders' heads, a row of dots for each layer."""
+    lengths = (corpus.new_x != corpus.pad).sum(dim=1).double()
+    largest = float(torch.xlogy(lengths, lengths).sum() / lengths.sum())
+    layers = [sum(heads, []) for heads in zip(*(run.entropies for run in corpus.runs[PRE]))]
+    found = sum(layers, [])
+    says = (
+        f"{corpus.name.capitalize()}: {len(found)} heads, entropies from {min(found):.2f} to "
+        f"{max(found):.2f} nats; the largest possible, ln n averaged over the queries, is "
+        f"{largest:.2f}."
+    )
+    with pages.plotted(height=1.8) as drawing:
+        axes = drawing.subplots()
+        names = [f"layer {layer}" for layer in range(1, len(layers) + 1)]
+        for name, heads in zip(names, layers):
+            axes.plot(heads, [name] * len(heads), "o", color=pages.ACCENT, alpha=0.5)
+        axes.axvline(largest, color=pages.INK, linestyle=":", label="the largest possible")
+        axes.set(xlabel="entropy (nats)", xlim=(0, None), ylim=(len(layers) - 0.5, -0.5))
+        drawing.legend(loc="outside upper right")
+        return pages.figure(pages.svg(drawing, says), says)
 
 
-def measure(encoder, data, corpora: list[Corpus], runs: dict, seed: int) -> dict:
-    """Everything that the page shows, as plain data."""
-    corpus_facts = {
-        corpus.name: {
-            "training": len(corpus.x),
-            "new": len(corpus.new_x),
-            "accuracy": {
-                kind: [(run.trained, run.new) for run in runs[corpus.name, kind]]
-                for kind in ("pre", "post", "bag")
-            },
-            "losses": {
-                kind: [run.losses for run in runs[corpus.name, kind]] for kind in ("pre", "post")
-            },
-            "entropies": [
-                entropy
-                for run in runs[corpus.name, "pre"]
-                for entropy in entropies(encoder, data.PAD, run.model, corpus.new_x)
-            ],
-            "largest_entropy": largest_entropy(corpus.new_x, data.PAD),
-            "activations": {
-                kind: activations(runs[corpus.name, kind][0].model, corpus.new_x, data.PAD)
-                for kind in ("pre", "post")
-            },
-        }
-        for corpus in corpora
-    }
-    return {
-        "seed": seed,
-        "seeds": SEEDS,
-        "corpora": corpus_facts,
-        "maps": choose_maps(
-            data, *corpora, *(runs[corpus.name, "pre"][0].model for corpus in corpora)
-        ),
-        "parameters": parameters(runs["occupations", "pre"][0].model),
-    }
-
-
-def entropies(encoder, pad: int, model, x: torch.Tensor) -> list[tuple[int, int, float]]:
-    """(layer, head, entropy in nats) of all heads; layers count from 1, heads from 0."""
-    result = []
-    for layer, weights in enumerate(attended(model, x)[1], start=1):
-        values = encoder.attention_entropy(weights, x == pad)
-        if not isinstance(values, torch.Tensor) or values.shape != (weights.size(1),):
-            raise UserError(
-                f"attention_entropy returned {str(values)[:80]}. It should return a tensor with "
-                f"one entropy for each of {weights.size(1)} heads."
-            )
-        result += [(layer, head, value) for head, value in enumerate(values.tolist())]
-    return result
-
-
-def largest_entropy(x: torch.Tensor, pad: int) -> float:
-    """The entropy in nats of uniform weights over all tokens but padding, averaged over the queries
-    that are not padding.
-    """
-    lengths = [length for length in (x != pad).sum(dim=1).tolist() if length]
-    return sum(length * math.log(length) for length in lengths) / sum(lengths)
-
-
-def activations(model, x: torch.Tensor, pad: int) -> list[dict[str, float | None]]:
-    """Statistics of activations, without padding: "mean" and "std" of the features before the first
-    layer and after each, and "below_zero", the share of a layer's GELU inputs below 0 (None before
-    the first layer, or if `up` or `layers` is not called).
-    """
-    rows = [{"mean": None, "std": None, "below_zero": None} for _ in range(len(model.layers) + 1)]
-    used = x != pad
-
-    def features(row, value):
-        value = (value[0] if isinstance(value, tuple) else value)[used].double()
-        rows[row].update(mean=value.mean().item(), std=value.std(correction=0).item())
-
-    def share(row, value):
-        rows[row].update(below_zero=(value[used] < 0).double().mean().item())
-
-    hooks = [
-        model.layers[0].register_forward_pre_hook(
-            lambda module, inputs: features(0, inputs[0]) if inputs else None
-        )
-    ]
-    for row, layer in enumerate(model.layers, start=1):
-        hooks.append(
-            layer.register_forward_hook(
-                lambda module, inputs, output, row=row: features(row, output)
-            )
-        )
-        hooks.append(
-            layer.up.register_forward_hook(
-                lambda module, inputs, output, row=row: share(row, output)
-            )
-        )
-    attended(model, x)
-    for hook in hooks:
-        hook.remove()
-    return rows
-
-
-PARTS = {
-    "embeddings": ("tok_emb.", "pos_emb."),
-    "attention": (".attn.",),
-    "feed-forward": (".up.", ".down."),
-    "norms": ("norm",),
-    "head": ("head.",),
-    "other": ("",),
-}
-
-
-def parameters(model) -> dict[str, int]:
-    """The number of trained parameters by part; "other" are those in no other part."""
-    counts = dict.fromkeys(PARTS, 0)
+def parameters(model) -> str:
+    """A table of how many parameters each part has."""
+    counts = Counter()
     for name, value in model.named_parameters():
-        part = next(part for part, marks in PARTS.items() if any(mark in name for mark in marks))
-        counts[part] += value.numel()
-    if not counts["other"]:
-        del counts["other"]
-    return counts
+        # without the "layers.0." of what is in a layer
+        counts[re.sub(r"^layers\.\d+\.", "", name).partition(".")[0]] += value.numel()
+    counts["total"] = total = counts.total()
+    rows = [[escape(part), f"{n:,}", f"{n / total:.1%}"] for part, n in counts.items()]
+    head = ["Part", "Parameters", "Share"]
+    return pages.table("The encoder in encoder.params", head, rows, last=True)
+
+
+def activations(corpus: Corpus) -> str:
+    """A table of what flows through the layers of the first encoder of each kind."""
+    rows = []
+    for kind, (name, *_) in LOOKS.items():
+        for layer, values in enumerate(corpus.runs[kind][0].activations):
+            place = f"{name}, after layer {layer}" if layer else f"{name}, embeddings"
+            # + 0.0: no -0.000
+            cells = [
+                "–" if value is None else format(round(value, 3) + 0.0, form)
+                for value, form in zip(values, (".3f", ".3f", ".1%"))
+            ]
+            rows.append([place, *cells])
+    head = ["", "mean", "standard deviation", "GELU inputs below 0"]
+    caption = f"{corpus.name.capitalize()}, new sentences, places that are not padding"
+    return pages.table(caption, head, rows)

@@ -34,12 +34,6 @@ def find_occupations(data: Path | None) -> Path:
     """The folder with the occupations: in --data, beside it, or the assignment's own."""
     if data is not None and not data.is_dir():
         raise UserError(f"--data {data} is not a folder.")
-    places = [ROOT / "data"] if data is None else [data, data.resolve().parent, ROOT / "data"]
-    folder = next(
-        (place / "occupations" for place in places if (place / "occupations").is_dir()), None
-    )
-    if folder is None:
-        raise UserError(
-            f"There is no folder occupations in {' or '.join(map(str, places))}. Check --data."
-        )
-    return folder
+    places = [data, data.resolve().parent] if data else []
+    found = (place / "occupations" for place in places if (place / "occupations").is_dir())
+    return next(found, ROOT / "data" / "occupations")

@@ -2,11 +2,10 @@
 gradient and on a training.
 """
 
-import io
 import math
-import statistics
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from tqdm import tqdm
@@ -14,61 +13,49 @@ from tqdm import tqdm
 from common.files import UserError, writing
 
 SIZES = tuple(2**n for n in range(2, 11))  # d_k = 4, 8, ..., 1024
-KINDS = ("unscaled", "scaled")
-MEASURES = ("variance", "entropy", "saturation", "gradient_norm")  # the student's
-COLUMNS = {  # how the table names and prints each; w_q is the job's own
-    "variance": ("variance", "{:.2f}"),
-    "entropy": ("entropy", "{:.2f}"),
-    "saturation": ("saturation", "{:.3f}"),
-    "gradient_norm": ("Jacobian", "{:.4f}"),
-    "w_q": ("dL/dW_Q", "{:.3f}"),
+LOOKS = {
+    "unscaled": {"color": "#d1603d", "linestyle": "--", "marker": "o"},
+    "scaled": {"color": "#3b6fb6", "linestyle": "-", "marker": "s"},
 }
-SEEDS = 3
-
-# for dL/dW_Q: the numbers of queries and keys, as in the experiment, and the width of the inputs
-N_QUERY, N_KEY, N_EMBD = 512, 64, 64
-
-# for the claim: the head's d_k, the number of keys, lookups per batch, steps
-D_K, KEYS, LOOKUPS, STEPS = 64, 16, 32, 500
+COLUMNS = {  # heading and format in the table, and title in the plot; w_q is the job's own
+    "variance": ("variance", "9.2f", "variance of the scores"),
+    "entropy": ("entropy", "6.2f", "entropy of the weights (nats)"),
+    "saturation": ("saturation", "7.3f", "share of saturated queries"),
+    "gradient_norm": ("Jacobian", "8.4f", "norm of the Jacobian (median)"),
+    "w_q": ("dL/dW_Q", "7.3f", r"norm of $\partial L / \partial W_Q$"),
+}
+# for the claim: the head's d_k, the number of keys, lookups per batch, steps, over how many of them
+# a loss is averaged, and seeds
+D_K, KEYS, LOOKUPS, STEPS, AVERAGED, SEEDS = 64, 16, 32, 500, 20, 3
 
 
 def scaling(experiment, path: Path, seed: int) -> None:
-    """Run encoder_scaling: print a table of the student's experiment and of dL/dW_Q, test the
-    claim, and plot all.
+    """Print a table of the student's experiment and of dL/dW_Q, test the claim, and plot all.
+
+    Raises:
+        UserError: the experiment returned something invalid, or the plot cannot be written.
     """
+    results = {}
     with writing(path) as temporary:
-        results = {}
         for d_k in SIZES:
-            result, w_q = experiment(d_k, seed=seed), gradient_of_w_q(d_k, seed)
-            results[d_k] = {
-                kind: measured(result, kind, d_k) | {"w_q": w_q[kind]} for kind in KINDS
-            }
-        print(table(results), flush=True)
-        losses = {scaled: [] for scaled in (False, True)}
-        print(
-            f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.",
-            flush=True,
-        )
-        with tqdm(total=2 * SEEDS * STEPS, desc="Training", unit="step", leave=False) as bar:
-            for kind in losses:
-                for number in range(SEEDS):
-                    losses[kind].append(look_up(kind, seed + number, bar))
-        temporary.write_bytes(plot(results, losses))
+            found, w_q = experiment(d_k, seed=seed), gradient_of_w_q(d_k, seed)
+            try:
+                results[d_k] = {
+                    kind: {name: float({**found[kind], "w_q": w_q[kind]}[name]) for name in COLUMNS}
+                    for kind in LOOKS
+                }
+            except (TypeError, KeyError, ValueError, IndexError):
+                raise UserError(
+                    f"scaling_experiment({d_k}) returned {str(found)[:200]}. It should return two "
+                    'dicts, "unscaled" and "scaled", of four floats each: variance, entropy, '
+                    "saturation, gradient_norm."
+                ) from None
+        print(table(results))
+        print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.")
+        losses = look_up(seed)
+        plot(results, losses, temporary)
     print(verdict(losses))
     print(f"Wrote {path}")
-
-
-def measured(result, kind: str, d_k: int) -> dict[str, float]:
-    """The four numbers of one kind of scores; raises UserError if the experiment returned something
-    else.
-    """
-    try:
-        return {name: float(result[kind][name]) for name in MEASURES}
-    except (TypeError, KeyError, ValueError, IndexError):
-        raise UserError(
-            f"scaling_experiment({d_k}) returned {str(result)[:200]}. It should return two dicts, "
-            f'"unscaled" and "scaled", of four floats each: {", ".join(MEASURES)}.'
-        ) from None
 
 
 def gradient_of_w_q(d_k: int, seed: int) -> dict[str, float]:
@@ -76,17 +63,18 @@ def gradient_of_w_q(d_k: int, seed: int) -> dict[str, float]:
 
     Inputs and keys are normal, and W_Q preserves a variance of 1, so the scores are distributed as
     in the student's experiment. The values are one-hot, so the output is the weights, and L is a
-    random linear function of it, averaged over the queries. N_EMBD is fixed: then the norm depends
+    random linear function of it, averaged over the queries. n_embd is fixed: then the norm depends
     on d_k only through the softmax and the scale.
     """
+    n_query, n_key, n_embd = 512, 64, 64  # as many queries and keys as in the experiment
     generator = torch.Generator().manual_seed(seed)
     x, keys, upstream, to_query = (
         torch.randn(shape, generator=generator, dtype=torch.float64)
-        for shape in ((N_QUERY, N_EMBD), (N_KEY, d_k), (N_QUERY, N_KEY), (N_EMBD, d_k))
+        for shape in ((n_query, n_embd), (n_key, d_k), (n_query, n_key), (n_embd, d_k))
     )
-    w_q = (to_query / math.sqrt(N_EMBD)).requires_grad_()
+    w_q = (to_query / math.sqrt(n_embd)).requires_grad_()
     norms = {}
-    for kind, divisor in zip(KINDS, (1.0, math.sqrt(d_k))):
+    for kind, divisor in zip(LOOKS, (1.0, math.sqrt(d_k))):
         weights = F.softmax(x @ w_q @ keys.T / divisor, dim=1)
         loss = (upstream * weights).sum(dim=1).mean()
         norms[kind] = torch.autograd.grad(loss, w_q)[0].norm().item()
@@ -94,28 +82,20 @@ def gradient_of_w_q(d_k: int, seed: int) -> dict[str, float]:
 
 
 def table(results: dict) -> str:
-    """All numbers as aligned columns below two lines of headings, u for unscaled scores and s for
-    scaled ones; at most 80 characters wide.
-    """
-    rows = [["d_k"] + ["u", "s"] * len(COLUMNS)]
-    for d_k, result in results.items():
-        cells = (
-            form.format(result[kind][key]) for key, (_, form) in COLUMNS.items() for kind in KINDS
-        )
-        rows.append([str(d_k), *cells])
-    first, *widths = (max(len(row[i]) for row in rows) for i in range(len(rows[0])))
-    pairs = zip(COLUMNS.values(), widths[::2], widths[1::2])
-    names = [" " * first, *(name.center(u + 2 + s) for (name, _), u, s in pairs)]
-    lines = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, (first, *widths))) for row in rows
-    ]
-    return "\n".join(
-        ("  ".join(names).rstrip(), *lines, "u: unscaled scores, s: scaled by the root of d_k")
-    )
+    """All numbers below two lines of headings, u for unscaled scores and s for scaled ones."""
+    lines = ["    ", " d_k", *(f"{d_k:4}" for d_k in results)]
+    for name, (heading, form, _) in COLUMNS.items():
+        width = int(form[0])
+        cells = [heading.center(2 * width), "u".rjust(width) + "s".rjust(width)]
+        for result in results.values():
+            cells.append("".join(format(result[kind][name], form) for kind in LOOKS))
+        lines = [line + cell for line, cell in zip(lines, cells)]
+    return "\n".join([*lines, "u: unscaled scores, s: scaled by the root of d_k"])
 
 
-def look_up(scaled: bool, seed: int, bar) -> list[float]:
-    """Train one head to find, among KEYS random keys, the one that a noisy query was made from.
+def look_up(seed: int) -> dict[str, np.ndarray]:
+    """Train heads to find, among KEYS random keys, the one that a noisy query was made from: one
+    for each of SEEDS seeds with unscaled, and one with scaled scores.
 
     The maps of queries and keys are learned; at the start they preserve a variance of 1, so that
     the scores are those of the table. The values are one-hot, and the loss is the squared distance
@@ -123,127 +103,85 @@ def look_up(scaled: bool, seed: int, bar) -> list[float]:
     weights, at most 2. So the gradient has to pass through the softmax's Jacobian.
 
     Returns:
-        The loss of each step.
+        For both kinds of scores the losses, (SEEDS, STEPS), each the mean over that step and the
+        AVERAGED - 1 before.
     """
-    generator = torch.Generator().manual_seed(seed)
-    to_query, to_key = (
-        (torch.randn(D_K, D_K, generator=generator) / math.sqrt(D_K)).requires_grad_()
-        for _ in range(2)
-    )
-    optimizer = torch.optim.Adam([to_query, to_key], lr=1e-3)
-    losses = []
-    for _ in range(STEPS):
-        keys = torch.randn(LOOKUPS, KEYS, D_K, generator=generator)
-        wanted = torch.randint(KEYS, (LOOKUPS,), generator=generator)
-        query = keys[torch.arange(LOOKUPS), wanted] + torch.randn(LOOKUPS, D_K, generator=generator)
-        scores = ((keys @ to_key) @ (query @ to_query)[:, :, None])[:, :, 0]  # (LOOKUPS, KEYS)
-        weights = F.softmax(scores / math.sqrt(D_K) if scaled else scores, dim=1)
-        loss = ((weights - F.one_hot(wanted, KEYS)) ** 2).sum(dim=1).mean()
+    generators = [torch.Generator().manual_seed(seed + number) for number in range(SEEDS)]
+
+    def draw(random, *args):  # (SEEDS, ...)
+        return torch.stack([random(*args, generator=generator) for generator in generators])
+
+    maps = draw(torch.randn, (2, D_K, D_K)) / math.sqrt(D_K)  # of queries and keys
+    maps = torch.stack((maps, maps)).requires_grad_()  # (2 kinds, SEEDS, 2, D_K, D_K)
+    divisors = torch.tensor([1.0, math.sqrt(D_K)])[:, None, None, None]
+    optimizer = torch.optim.Adam([maps], lr=1e-3)
+    losses = np.zeros((2, SEEDS, STEPS))
+    for step in tqdm(range(STEPS), "Training", leave=False, unit="step"):
+        keys = draw(torch.randn, (LOOKUPS, KEYS, D_K))
+        wanted = F.one_hot(draw(torch.randint, KEYS, (LOOKUPS,)), KEYS)  # (SEEDS, LOOKUPS, KEYS)
+        queries = keys[wanted.bool()].view(SEEDS, LOOKUPS, D_K) + draw(torch.randn, (LOOKUPS, D_K))
+        scores = (queries @ maps[:, :, 0])[..., None, :] * (keys @ maps[:, :, 1, None])
+        weights = F.softmax(scores.sum(dim=-1) / divisors, dim=-1)  # (2, SEEDS, LOOKUPS, KEYS)
+        loss = ((weights - wanted) ** 2).sum(dim=-1).mean(dim=-1)  # (2, SEEDS)
         optimizer.zero_grad()
-        loss.backward()
+        loss.sum().backward()
         optimizer.step()
-        losses.append(loss.item())
-        bar.update()
-    return losses
+        losses[:, :, step] = loss.detach()
+    sums = losses.cumsum(axis=-1)
+    sums[..., AVERAGED:] -= sums[..., :-AVERAGED].copy()
+    return dict(zip(LOOKS, sums / np.minimum(np.arange(STEPS) + 1, AVERAGED)))
 
 
-def averaged(losses: list[float], size: int = 20) -> list[float]:
-    """Each loss averaged with those of up to size - 1 steps before it."""
-    return [statistics.fmean(losses[max(0, i + 1 - size) : i + 1]) for i in range(len(losses))]
-
-
-def verdict(losses: dict[bool, list[list[float]]]) -> str:
-    """What the curves say about the claim. A run stalls if its loss has not halved by the end."""
-    parts, stalled, first = [], {}, min(20, STEPS) - 1
-    for scaled, name in ((False, "Without the scale"), (True, "With it")):
-        smooth = [averaged(run) for run in losses[scaled]]
-        start, end = (statistics.fmean(run[i] for run in smooth) for i in (first, -1))
-        halved = [
-            next((step for step, loss in enumerate(run, 1) if loss < run[first] / 2), None)
-            for run in smooth
-        ]
-        stalled[scaled] = sum(run[-1] > run[first] / 2 for run in smooth)
-        steps = [str(step) for step in halved if step is not None]
-        parts.append(
-            f"{name}, the loss goes from {start:.2f} to {end:.2f} (means of {len(smooth)} seeds) "
-            "and is halved "
-            + (f"after {', '.join(steps)} steps" if steps else "with no seed")
-            + "."
+def verdict(losses: dict[str, np.ndarray]) -> str:
+    """What the losses say about the claim. A run stalls if its loss has not halved by the end."""
+    lines, stalled = [], {}
+    for (kind, runs), name in zip(losses.items(), ("Without the scale", "With it")):
+        first, last = runs[:, AVERAGED - 1], runs[:, -1]
+        stalled[kind] = sum(last > first / 2)
+        steps = [str(run.argmax() + 1) for run in runs < first[:, None] / 2 if run.any()]
+        halved = f"after {', '.join(steps)} steps" if steps else "with no seed"
+        lines.append(
+            f"{name}, the loss goes from {first.mean():.2f} to {last.mean():.2f} (means of {SEEDS} "
+            f"seeds) and is halved {halved}."
         )
-    count = stalled[False]
-    says = (
-        "does not stall within"
-        if count == 0
-        else f"stalls with {count} of {len(losses[False])} seeds within"
+    count = stalled["unscaled"]
+    says = f"stalls with {count} of {SEEDS} seeds" if count else "does not stall"
+    return "\n".join(lines) + (
+        f"\nSo without the scale, this training at d_k = {D_K} {says} within {STEPS} steps. That "
+        "holds for this task and Adam at 0.001; another optimizer or learning rate may give "
+        "another result."
     )
-    parts.append(
-        f"So without the scale, this training at d_k = {D_K} {says} {STEPS} steps. That holds for "
-        "this task and Adam at 0.001; another optimizer or learning rate may give another result."
-    )
-    return "\n".join(parts)
 
 
-def plot(results: dict, losses: dict) -> bytes:
+def plot(results: dict, losses: dict[str, np.ndarray], path: Path) -> None:
     """The columns of the table over d_k, and the loss curves of the claim, as a PNG."""
     import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    looks = {
-        "unscaled": {"color": "#d1603d", "marker": "o", "linestyle": "--"},
-        "scaled": {"color": "#3b6fb6", "marker": "s"},
-    }
-    titles = {
-        "variance": "variance of the scores",
-        "entropy": "entropy of the weights (nats)",
-        "saturation": "share of saturated queries",
-        "gradient_norm": "norm of the Jacobian (median)",
-        "w_q": r"norm of $\partial L / \partial W_Q$",
-    }
-    figure, axes = plt.subplot_mosaic(
-        [list(COLUMNS), ["claim"] * len(COLUMNS)], figsize=(16, 7.6), layout="constrained"
-    )
-    for name in COLUMNS:
-        for kind, look in looks.items():
-            axes[name].plot(
-                results.keys(),
-                [result[kind][name] for result in results.values()],
-                label=kind,
-                markersize=4,
-                **look,
-            )
-        axes[name].set(title=titles[name], xlabel="$d_k$", xscale="log")
-        axes[name].set_xticks(SIZES[::2], SIZES[::2])
-        axes[name].minorticks_off()
-    for name in ("variance", "w_q"):
-        axes[name].set_yscale("log")
-    axes["variance"].legend(frameon=False)
-    for scaled, runs in losses.items():
-        for number, run in enumerate(runs):
-            look = looks["scaled" if scaled else "unscaled"]
-            axes["claim"].plot(
-                range(1, len(run) + 1),
-                averaged(run),
-                color=look["color"],
-                linestyle=look.get("linestyle", "-"),
-                linewidth=1.3,
-                label=None if number else ("with scale" if scaled else "without scale"),
-            )
-    axes["claim"].axhline(
-        1 - 1 / KEYS, color="black", linestyle=":", linewidth=1, label="even weights"
-    )
-    axes["claim"].set(
-        title=f"The claim: looking up one of {KEYS} keys, $d_k = {D_K}$, {SEEDS} seeds (means of "
-        "20 steps)",
-        xlabel="step",
-        ylabel="squared error",
-        ylim=(0, None),
-    )
-    axes["claim"].legend(frameon=False)
-    for each in axes.values():
-        each.spines[["top", "right"]].set_visible(False)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=120, format="png")
-    plt.close(figure)
-    return buffer.getvalue()
+    style = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
+    with matplotlib.rc_context(style):
+        figure = Figure((16, 7.6), layout="constrained")
+        axes = figure.subplot_mosaic([[*COLUMNS], ["claim"] * len(COLUMNS)])
+        for name, (*_, title) in COLUMNS.items():
+            for kind, look in LOOKS.items():
+                values = [result[kind][name] for result in results.values()]
+                axes[name].plot([*results], values, label=kind, markersize=4, **look)
+            axes[name].set(title=title, xlabel="$d_k$", xscale="log")
+            axes[name].set_xticks(SIZES[::2], SIZES[::2])
+            axes[name].minorticks_off()
+        axes["variance"].set_yscale("log")
+        axes["w_q"].set_yscale("log")
+        axes["variance"].legend()
+        for kind, look in LOOKS.items():
+            line = look | {"marker": "", "linewidth": 1.3}
+            axes["claim"].plot(range(1, STEPS + 1), losses[kind].T, **line)[0].set_label(kind)
+        axes["claim"].axhline(1 - 1 / KEYS, color="black", ls=":", lw=1, label="even weights")
+        axes["claim"].set(
+            title=f"The claim: looking up one of {KEYS} keys, $d_k = {D_K}$, {SEEDS} seeds "
+            f"(means of {AVERAGED} steps)",
+            xlabel="step",
+            ylabel="squared error",
+            ylim=(0, None),
+        )
+        axes["claim"].legend()
+        figure.savefig(path, dpi=120, format="png")
