@@ -10,17 +10,13 @@ from pathlib import Path
 SAVE = "Save the weights alone: torch.save(model.state_dict(), path)."
 
 # How files begin that people hand in instead.
-BEGINNINGS = (
-    (
-        rb"version https://git-lfs",
-        "It is a pointer of Git LFS, not the file that it stands for: `git lfs pull` fetches that.",
-    ),
-    (
-        rb"(?i)\s*<(!doctype|html|\?xml)",
-        "It is a web page, as after a download that needs a login. Download the file again.",
-    ),
-    (rb'(?s).{8}\s*\{"', f"It is a safetensors file. {SAVE}"),
-)
+BEGINNINGS = {
+    rb"version https://git-lfs": "It is a pointer of Git LFS, not the file that it stands for: "
+    "`git lfs pull` fetches that.",
+    rb"(?i)\s*<(!doctype|html|\?xml)": "It is a web page, as after a download that needs a login. "
+    "Download the file again.",
+    rb'(?s).{8}\s*\{"': f"It is a safetensors file. {SAVE}",
+}
 # What wrappers call the model in them.
 WRAPPERS = {
     "_orig_mod": "torch.compile",
@@ -28,24 +24,13 @@ WRAPPERS = {
     "_fsdp_wrapped_module": "FullyShardedDataParallel",
 }
 # What checkpoints call their parts.
-PARTS = {
-    "model",
-    "model_state_dict",
-    "net",
-    "params",
-    "state_dict",
-    "optimizer",
-    "optimizer_state_dict",
-    "epoch",
-}
+PARTS = {"model", "model_state_dict", "net", "params", "state_dict"}
+PARTS |= {"optimizer", "optimizer_state_dict", "epoch"}
 
 
 def why_unreadable(path: Path, error: str) -> str:
-    """Why torch.load(path, weights_only=True) fails, in sentences that say what to do.
-
-    Args:
-        path: an existing file.
-        error: what torch said.
+    """Why torch.load(path, weights_only=True) fails, in sentences that say what to do; error: what
+    torch said.
     """
     with path.open("rb") as file:
         beginning = file.read(200)
@@ -60,14 +45,14 @@ def why_unreadable(path: Path, error: str) -> str:
 
 def why_other(content: bytes) -> str:
     """What a file is instead of a result, by its beginning, and what to do; "" if unknown."""
-    return next((why for pattern, why in BEGINNINGS if re.match(pattern, content)), "")
+    return next((why for pattern, why in BEGINNINGS.items() if re.match(pattern, content)), "")
 
 
 def why_no_state(names: Iterable[str]) -> str:
     """Why a dict with these keys is not the state_dict of a model, in sentences that say what to
     do; "" if it may be one.
     """
-    names = list(names)
+    names = [*names]
     if not names:
         return f"It is an empty dict. {SAVE}"
     start = os.path.commonprefix(names)

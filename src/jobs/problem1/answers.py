@@ -7,14 +7,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 
 class KVCache:
-    """The keys and values of up to `capacity` positions that one attention layer has read.
-
-    With it, generating a token processes one position instead of the whole prefix.
+    """The keys and values of up to `capacity` positions that one attention layer has read: with it,
+    a generated token takes the work of one position instead of the whole prefix.
     """
 
     def __init__(self, capacity: int):
-        self.capacity = capacity
-        self.length = 0  # stored positions
+        self.capacity, self.length = capacity, 0  # positions: at most, stored
         self.keys = self.values = None  # (B, n_head, capacity, head_dim) each
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -22,10 +20,8 @@ class KVCache:
         first.
         """
         if self.keys is None:
-            B, n_head, _, head_dim = keys.shape
-            self.keys, self.values = (
-                new.new_empty(B, n_head, self.capacity, head_dim) for new in (keys, values)
-            )
+            shape = (*keys.shape[:2], self.capacity, keys.size(-1))
+            self.keys, self.values = keys.new_empty(shape), values.new_empty(shape)
         start, self.length = self.length, self.length + keys.size(-2)
         self.keys[:, :, start : self.length] = keys
         self.values[:, :, start : self.length] = values
@@ -47,8 +43,7 @@ def generate(
         prompts: int64, (T,) each, on the model's device; T may differ.
         steps: the maximum number of new tokens; fewer if the model's block is full.
         stop: the token that ends a row. Generation ends when every row has one.
-        cached: keep keys and values, so that a step reads one position instead of all; see
-            cache_works.
+        cached: keep keys and values, if cache_works.
 
     Returns:
         For each prompt at most `steps` tokens, up to but not including the first `stop`.
@@ -58,8 +53,7 @@ def generate(
     room = min(x.size(1) + steps, model.get_block_size())
     x = torch.nn.functional.pad(x, (0, room - x.size(1)))
     caches = [KVCache(room) for _ in model.blocks] if cached else None
-    done = lengths < 0
-    read = 0
+    done, read = lengths < 0, 0
     for position in range(min(map(len, prompts)), room):
         logits, _ = model(x[:, read:position], caches=caches) if cached else model(x[:, :position])
         read = position
@@ -67,22 +61,16 @@ def generate(
         x[:, position] = token.where(position >= lengths, x[:, position])
         done |= (position >= lengths) & (token == stop) | (position + 1 >= lengths + steps)
         if done.all():
-            room = position + 1
+            x = x[:, : position + 1]
             break
-    rows = (
-        row[len(prompt) : min(len(prompt) + steps, room)]
-        for row, prompt in zip(x.tolist(), prompts)
-    )
+    rows = (row[len(prompt) : len(prompt) + steps] for row, prompt in zip(x.tolist(), prompts))
     return [row[: row.index(stop)] if stop in row else row for row in rows]
 
 
 @torch.no_grad()
 def cache_works(model, x: torch.Tensor) -> bool:
     """Whether the model computes the same logits (to 1e-3) with and without caches, on the prompts
-    x (B, T), T > 1.
-
-    A submission may not support caches, or may rotate a cached query by the wrong angle: then they
-    must not be used.
+    x (B, T), T > 1. A submission may know no caches, or rotate a cached query by the wrong angle.
     """
     expected = model(x)[0][:, -1]
     try:
@@ -100,36 +88,28 @@ def predict_places(
     """Answer questions.
 
     Args:
-        model: a GPT.
+        model: a GPT; it is moved to `device`.
         questions: without MASK, every character in dataset.stoi.
         dataset: the pretraining dataset, for its vocabulary.
-        device: where to compute; the model is moved there.
         steps: the maximum length of an answer, in characters.
-        batch_size: the number of questions per batch.
 
     Returns:
-        The places, in the order of the questions, without newlines or tabs: the text between the
-        question's MASK and the next one.
+        The places, in the order of the questions.
     """
+    if not questions:
+        return []
     model.to(device).eval()
     prompts = [
         torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device)
         for question in questions
     ]
-    cached = bool(prompts) and cache_works(model, prompts[0][None])
-    by_length = sorted(range(len(prompts)), key=lambda number: len(prompts[number]))
-    places = [""] * len(prompts)
-    for chunk in (by_length[i : i + batch_size] for i in range(0, len(prompts), batch_size)):
-        rows = generate(
-            model,
-            [prompts[number] for number in chunk],
-            steps,
-            dataset.stoi[dataset.MASK_CHAR],
-            cached,
-        )
-        for number, row in zip(chunk, rows):
-            places[number] = as_place(row, dataset)
-    return places
+    cached = cache_works(model, prompts[0][None])
+    stop, places = dataset.stoi[dataset.MASK_CHAR], {}
+    # of similar lengths at a time: one starts to answer when all shorter ones have begun
+    for batch in torch.tensor([*map(len, prompts)]).argsort(stable=True).split(batch_size):
+        rows = generate(model, [prompts[i] for i in batch], steps, stop, cached)
+        places |= zip(batch.tolist(), (as_place(row, dataset) for row in rows))
+    return [places[i] for i in range(len(questions))]
 
 
 def as_place(tokens: list[int], dataset) -> str:

@@ -11,99 +11,61 @@ MODELS = {
     ("vanilla", True): "learned positions",
     ("rope", True): "RoPE",
 }
+COLORS = dict(zip(MODELS, ("#888888", "#3b6fb6", "#d1603d")))
+STYLE = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 
 
 def plot(records: dict[str, Record], summary: dict, path: Path) -> None:
-    """Plot the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
-    with writing(path) as temporary:
-        draw(records, summary).savefig(temporary, dpi=150, format="png")
-
-
-def draw(records: dict[str, Record], summary: dict):
-    """The three plots, of records by target, as a figure of matplotlib."""
+    """Plot, of records by target, the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
     import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    with matplotlib.rc_context(STYLE), writing(path) as temporary:
+        figure = Figure((14, 4.2), layout="constrained")
+        pretraining, finetuning, accuracy = figure.subplots(1, 3)
+        draw_losses(pretraining, "Pretraining", records, "pretrain")
+        draw_losses(finetuning, "Finetuning", records, "finetune")
+        draw_accuracies(accuracy, summary)
+        figure.savefig(temporary, dpi=150, format="png")
 
-    colors = {
-        ("vanilla", False): "#888888",
-        ("vanilla", True): "#3b6fb6",
-        ("rope", True): "#d1603d",
-    }
-    labels = {
-        key: f"{name}, {'with' if key[1] else 'no'} pretraining" for key, name in MODELS.items()
-    }
-    figure, (pretraining, finetuning, accuracy) = plt.subplots(
-        1, 3, figsize=(14, 4.2), layout="constrained"
-    )
-    for axes, kind in ((pretraining, "pretrain"), (finetuning, "finetune")):
-        for job in JOBS.values():
-            key = job.variant, job.pretrained
-            if job.kind == kind:
-                axes.plot(
-                    *zip(*smooth(records[job.target].history)),
-                    color=colors[key],
-                    label=labels[key],
-                    linewidth=1.2,
-                )
-        axes.set(
-            title={"pretrain": "Pretraining", "finetune": "Finetuning"}[kind],
-            xlabel="batches",
-            ylabel="loss (nats per character)",
-            ylim=(0, None),
-        )
-        axes.legend(frameon=False)
+
+def label(model: tuple[str, bool], separator: str = ", ") -> str:
+    """A key of MODELS in words."""
+    return f"{MODELS[model]}{separator}{'with' if model[1] else 'no'} pretraining"
+
+
+def draw_losses(axes, title: str, records: dict[str, Record], kind: str) -> None:
+    """The losses of trainings of a kind, averaged over intervals so that some 100 points are
+    left.
+    """
+    for job in (job for job in JOBS.values() if job.kind == kind):
+        losses = [(entry["step"], entry["loss"]) for entry in records[job.target].history]
+        size = max(1, -(-len(losses) // 100))
+        parts = (losses[i : i + size] for i in range(0, len(losses), size))
+        means = [[sum(column) / len(part) for column in zip(*part)] for part in parts]
+        model = job.variant, job.pretrained
+        axes.plot(*zip(*means), color=COLORS[model], label=label(model), linewidth=1.2)
+    axes.set(title=title, xlabel="batches", ylabel="loss (nats per character)", ylim=(0, None))
+    axes.legend()
+
+
+def draw_accuracies(axes, summary: dict) -> None:
+    """Bars for dev and test, beside the accuracy of the most common place."""
+    common = 100 * summary["baseline_dev"]
     for x, model in enumerate(summary["models"]):
-        key = model["variant"], model["pretrained"]
-        for offset, split in ((-0.2, "dev"), (0.2, "test")):
-            value = model[split]
-            if value is not None:
-                accuracy.bar(
-                    x + offset,
-                    100 * value,
-                    width=0.38,
-                    color=colors[key],
-                    alpha=1 if split == "dev" else 0.55,
-                )
+        color = COLORS[model["variant"], model["pretrained"]]
+        for split, left, alpha in (("dev", x - 0.2, 1), ("test", x + 0.2, 0.55)):
+            if model[split] is not None:
+                value = 100 * model[split]
+                axes.bar(left, value, width=0.38, color=color, alpha=alpha)
                 # off the line of the most common place
-                accuracy.annotate(
-                    f"{split}\n{100 * value:.0f}%",
-                    (x + offset, 100 * max(value, summary["baseline_dev"])),
-                    (0, 3),
-                    textcoords="offset points",
-                    ha="center",
-                    fontsize=9,
-                )
-    accuracy.axhline(
-        100 * summary["baseline_dev"],
-        color="black",
-        linestyle=":",
-        linewidth=1,
-        label=f"always the most common place: {summary['baseline_dev']:.0%}",
-    )
-    accuracy.legend(frameon=False, loc="upper left")
-    accuracy.set(
-        title="Where was X born?",
-        ylabel="right answers (%)",
-        ylim=(0, 128),  # bars of 100% have room for their labels, below the legend
-        yticks=range(0, 101, 20),
-        xlim=(-0.5, 2.5),
-    )
-    accuracy.set_xticks(
-        range(len(MODELS)),
-        [label.replace("learned ", "learned\n").replace(", ", ",\n") for label in labels.values()],
-    )
-    for axes in (pretraining, finetuning, accuracy):
-        axes.spines[["top", "right"]].set_visible(False)
-    accuracy.spines["left"].set_bounds(0, 100)
-    plt.close(figure)  # pyplot forgets it
-    return figure
-
-
-def smooth(history: list[dict], points: int = 100) -> list[tuple[float, float]]:
-    """A training's (batch, loss), averaged over intervals so that at most `points` are left."""
-    losses = [(entry["step"], entry["loss"]) for entry in history if "loss" in entry]
-    size = max(1, -(-len(losses) // points))
-    stretches = [losses[i : i + size] for i in range(0, len(losses), size)]
-    return [tuple(sum(column) / len(column) for column in zip(*stretch)) for stretch in stretches]
+                place = left, max(value, common) + 1.5
+                axes.text(*place, f"{split}\n{value:.0f}%", ha="center", fontsize=9)
+    name = f"always the most common place: {common:.0f}%"
+    axes.axhline(common, color="black", linestyle=":", linewidth=1, label=name)
+    axes.legend(loc="upper left")
+    # bars of 100% have room for their labels, below the legend
+    axes.set(title="Where was X born?", ylabel="right answers (%)", ylim=(0, 128))
+    axes.set(xlim=(-0.5, 2.5), yticks=range(0, 101, 20))
+    axes.set_xticks(range(len(MODELS)), [label(model, ",\n") for model in MODELS])
+    axes.spines["left"].set_bounds(0, 100)

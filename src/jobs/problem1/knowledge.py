@@ -3,7 +3,6 @@ text that it trains on.
 """
 
 import random
-import re
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -33,13 +32,12 @@ class Knowledge:
     ):
         self.facts = {"people": len(asked), "asked": form}
         self.starts = [[dataset.stoi[ch] for ch in text] for text in starts[:TEXTS]]
-        self.itos, self.mask, self.last = dataset.itos, dataset.stoi[dataset.MASK_CHAR], masks
+        self.itos, self.mask, self.masks = dataset.itos, dataset.MASK_CHAR, masks
         rows = [torch.tensor([dataset.stoi[ch] for ch in "".join(pair)]) for pair in asked]
         self.x = pad_sequence([row[:-1] for row in rows], batch_first=True)
         self.y = pad_sequence([row[1:] for row in rows], batch_first=True)
         for y, (prompt, _) in zip(self.y, asked):
             y[: len(prompt) - 1] = 0  # padding: not to be predicted
-        self.begin(0)
 
     def begin(self, total_steps: int) -> None:
         """A training with that many steps begins."""
@@ -74,9 +72,8 @@ class Knowledge:
 
     def _text(self, ids):
         """The text of sampled tokens, up to the MASK that ends an example."""
-        masks = [i for i, token in enumerate(ids, start=1) if token == self.mask]
-        end = masks[self.last - 1] if len(masks) >= self.last else len(ids)
-        return "".join(self.itos[token] for token in ids[:end])
+        pieces = "".join(self.itos[token] for token in ids).split(self.mask)
+        return self.mask.join(pieces[: self.masks] + [""] * (len(pieces) > self.masks))
 
 
 def knowledge_of(job, data, dataset) -> Knowledge | None:
@@ -102,17 +99,14 @@ def knowledge_of(job, data, dataset) -> Knowledge | None:
     if job.kind == "finetune":
         mask = dataset.MASK_CHAR
         asked = [(question + mask, place + mask) for question, place in people[:PEOPLE]]
-        starts = [prompt for prompt, _ in asked]
-        return Knowledge(asked, starts, dataset, "as in finetuning", 2)
+        return Knowledge(asked, [prompt for prompt, _ in asked], dataset, "as in finetuning", 2)
     found = {}
     for question, place in people:
-        name = re.sub(r"^Where was (.+) born\?$", r"\1", question)
-        if prompt := up_to_the_place(dataset, name, place):
+        name = question.removeprefix("Where was ").removesuffix(" born?")
+        if len(found) < PEOPLE and (prompt := up_to_the_place(dataset, name, place)):
             found[name] = prompt, place
-        if len(found) == PEOPLE:
-            break
     form = "by the start of a document, up to the place"
-    return Knowledge(list(found.values()), list(found), dataset, form, 3) if found else None
+    return Knowledge([*found.values()], [*found], dataset, form, 3) if found else None
 
 
 def up_to_the_place(dataset, name: str, place: str) -> str | None:

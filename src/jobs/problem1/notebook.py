@@ -49,38 +49,6 @@ def begin(copy: Path, kept: Path, preset: str, options: str = "", where: str = "
         )
     if missing := [name for name in ("torch", "numpy", "tqdm") if find_spec(name) is None]:
         raise UserError(f"This Python lacks packages. In a cell: %pip install {' '.join(missing)}")
-    _look_at_machine(preset, where)
-    command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
-    command += ["--preset", preset, "--out", str(kept / preset), *shlex.split(options)]
-    # for `!`, whose shell is another on Windows
-    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
-
-
-def require_done(exit_code: int, copy: Path, where: str = "") -> None:
-    """Check the exit code of the command that trains.
-
-    Args:
-        exit_code: its exit code.
-        copy: the unpacked folder of the student.
-        where: as in `begin`.
-
-    Raises:
-        UserError: not all jobs are done; says how to go on.
-    """
-    if exit_code == 0:
-        return
-    if exit_code not in (1, 2, 3):  # stopped, or killed from outside
-        raise UserError("Not all jobs are done. To continue, run all cells again.")
-    bring = BRING.get(where, "put the zip in place of the one beside this notebook")
-    unless = "" if exit_code == 3 else "If it is your code: "
-    raise UserError(
-        f"Not all jobs are done; why is said above. {unless}{copy} is only what the zip had, so "
-        "changes there are lost. Change the file in your own copy, make the zip again "
-        f"(./collect_submission.sh --for-gpu), and {bring}. Then run all cells again."
-    )
-
-
-def _look_at_machine(preset, where):
     import torch
 
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
@@ -95,6 +63,27 @@ def _look_at_machine(preset, where):
             f"torch finds no GPU. {advice} Then run all cells again. Without a GPU, PRESET = "
             '"laptop" trains a smaller model.'
         )
+    command = [sys.executable, str(copy / "src" / "run.py"), "all", "--resume"]
+    command += ["--preset", preset, "--out", str(kept / preset), *shlex.split(options)]
+    # for `!`, whose shell is another on Windows
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def require_done(exit_code: int, copy: Path, where: str = "") -> None:
+    """Raise UserError, which says how to go on, if the command that trains has not done all jobs;
+    copy, where: as in `begin`.
+    """
+    if exit_code == 0:
+        return
+    if exit_code not in (1, 2, 3):  # stopped, or killed from outside
+        raise UserError("Not all jobs are done. To continue, run all cells again.")
+    bring = BRING.get(where, "put the zip in place of the one beside this notebook")
+    unless = "" if exit_code == 3 else "If it is your code: "
+    raise UserError(
+        f"Not all jobs are done; why is said above. {unless}{copy} is only what the zip had, so "
+        "changes there are lost. Change the file in your own copy, make the zip again "
+        f"(./collect_submission.sh --for-gpu), and {bring}. Then run all cells again."
+    )
 
 
 def pack(kept: Path, preset: str) -> Path:
@@ -108,10 +97,11 @@ def pack(kept: Path, preset: str) -> Path:
     if not names:
         raise UserError(f"There are no results in {results} yet. Run the cell that trains.")
     # what each was made from, and logs
-    runs = [results / "runs" / f"{name}.json" for name in names]
-    runs += sorted(results.glob("runs/*.jsonl"))
+    made = [f"runs/{name}.json" for name in names]
+    made = [name for name in made if (results / name).exists()]
+    logs = [f"runs/{path.name}" for path in sorted(results.glob("runs/*.jsonl"))]
     with writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as zipped:
-        for name in (*names, *(f"runs/{path.name}" for path in runs if path.exists())):
+        for name in (*names, *made, *logs):
             entry = zipfile.ZipInfo.from_file(results / name, f"src/submission/{name}")
             # The time in UTC, as unzip and others read it: collect_submission.sh compares times.
             modified = int((results / name).stat().st_mtime)

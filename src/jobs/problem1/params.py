@@ -23,44 +23,42 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     Raises:
         UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
     """
-    again = f"./run.sh {made_by} makes it again."
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
+        why = why_no_state(map(str, state)) if isinstance(state, dict) else ""
     except Exception as error:  # torch raises many kinds of errors for a damaged file
-        why = why_unreadable(path, str(error))
-        raise UserError(f"{path} is not a usable weights file. {why} {again}") from None
-    wanted = model.state_dict()
-    if isinstance(state, dict) and (why := why_no_state(map(str, state))):
-        raise UserError(f"{path} is not a usable weights file. {why} {again}")
-    if not isinstance(state, dict) or not all(
-        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+        state, why = {}, why_unreadable(path, str(error))
+    if why:
+        why = f"is not a usable weights file. {why}"
+    elif not isinstance(state, dict) or not all(
+        isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in state.items()
     ):
-        raise UserError(f"{path} is not a state_dict of tensors. {again}")
-    if ("pos_emb" in state) != ("pos_emb" in wanted):
-        found, needed = (
-            ("learned positions", "RoPE") if "pos_emb" in state else ("RoPE", "learned positions")
-        )
-        raise UserError(
-            f"{path} has the weights of a model with {found}, but {job.target} needs {needed}. "
-            f"{again}"
-        )
-    sizes = [
-        s["tok_emb.weight"].shape[0]
-        for s in (state, wanted)
-        if "tok_emb.weight" in s and s["tok_emb.weight"].dim() == 2
-    ]
-    if len(sizes) == 2 and sizes[0] != sizes[1]:
-        raise UserError(
-            f"{path} was made with a vocabulary of {sizes[0]} characters; the corpus has "
-            f"{sizes[1]}. Use the --data that it was made with; {again}"
-        )
-    for name in sorted(wanted.keys() | state.keys()):
-        if name not in state or name not in wanted or state[name].shape != wanted[name].shape:
-            found, needed = (
-                list(s[name].shape) if name in s else "missing" for s in (state, wanted)
-            )
-            raise UserError(
-                f"{path} has the weights of a model of another size: {name} is {found} there and "
-                f"{needed} in this model. Use the --preset that it was made with; {again}"
-            )
+        why = "is not a state_dict of tensors."
+    else:
+        why = _misfit(state, model.state_dict(), job.target)
+    if why:
+        raise UserError(f"{path} {why} ./run.sh {made_by} makes it again.")
     return state
+
+
+def _misfit(state, wanted, target):
+    """Why the weights don't fit, or ""."""
+    found, needed = ({name: [*v.shape] for name, v in each.items()} for each in (state, wanted))
+    if ("pos_emb" in found) != ("pos_emb" in needed):
+        kinds = ("learned positions", "RoPE")
+        has, needs = kinds if "pos_emb" in found else kinds[::-1]
+        return f"has the weights of a model with {has}, but {target} needs {needs}."
+    vocabularies = [shapes.get("tok_emb.weight", [])[:1] for shapes in (found, needed)]
+    if all(vocabularies) and vocabularies[0] != vocabularies[1]:
+        return (
+            f"was made with a vocabulary of {vocabularies[0][0]} characters; the corpus has "
+            f"{vocabularies[1][0]}. Use the --data that it was made with;"
+        )
+    for name in sorted(found.keys() | needed.keys()):
+        if found.get(name) != needed.get(name):
+            return (
+                f"has the weights of a model of another size: {name} is "
+                f"{found.get(name, 'missing')} there and {needed.get(name, 'missing')} in this "
+                "model. Use the --preset that it was made with;"
+            )
+    return ""
