@@ -20,23 +20,21 @@ class Knowledge:
     """Measures a model on some people, in the course of its training.
 
     Args:
-        asked: pairs (prompt, answer): the answer is what the model should write after the prompt.
-        starts: the first TEXTS are what sampled texts start with.
+        asked: what sampled texts start with (the first TEXTS of them) -> (prompt, answer), what the
+            model should write after the prompt.
         dataset: the pretraining dataset, for its vocabulary.
         form: of the prompts, in words.
         masks: a sampled text ends with this many MASKs.
     """
 
-    def __init__(
-        self, asked: list[tuple[str, str]], starts: list[str], dataset, form: str, masks: int
-    ):
+    def __init__(self, asked: dict[str, tuple[str, str]], dataset, form: str, masks: int):
         self.facts = {"people": len(asked), "asked": form}
-        self.starts = [[dataset.stoi[ch] for ch in text] for text in starts[:TEXTS]]
         self.itos, self.mask, self.masks = dataset.itos, dataset.MASK_CHAR, masks
-        rows = [torch.tensor([dataset.stoi[ch] for ch in "".join(pair)]) for pair in asked]
+        self.starts = [[dataset.stoi[ch] for ch in text] for text in [*asked][:TEXTS]]
+        rows = [torch.tensor([dataset.stoi[ch] for ch in "".join(each)]) for each in asked.values()]
         self.x = pad_sequence([row[:-1] for row in rows], batch_first=True)
         self.y = pad_sequence([row[1:] for row in rows], batch_first=True)
-        for y, (prompt, _) in zip(self.y, asked):
+        for y, (prompt, _) in zip(self.y, asked.values()):
             y[: len(prompt) - 1] = 0  # padding: not to be predicted
 
     def begin(self, total_steps: int) -> None:
@@ -96,17 +94,17 @@ def knowledge_of(job, data, dataset) -> Knowledge | None:
     people = read_questions(path, dataset.stoi, dataset.block_size, answers=True)
     # always the same people, whatever the seed of the training
     random.Random(0).shuffle(people)
+    asked, mask = {}, dataset.MASK_CHAR
     if job.kind == "finetune":
-        mask = dataset.MASK_CHAR
-        asked = [(question + mask, place + mask) for question, place in people[:PEOPLE]]
-        return Knowledge(asked, [prompt for prompt, _ in asked], dataset, "as in finetuning", 2)
-    found = {}
+        for question, place in people[:PEOPLE]:
+            asked[question + mask] = question + mask, place + mask
+        return Knowledge(asked, dataset, "as in finetuning", 2)
     for question, place in people:
         name = question.removeprefix("Where was ").removesuffix(" born?")
-        if len(found) < PEOPLE and (prompt := up_to_the_place(dataset, name, place)):
-            found[name] = prompt, place
+        if len(asked) < PEOPLE and (prompt := up_to_the_place(dataset, name, place)):
+            asked[name] = prompt, place
     form = "by the start of a document, up to the place"
-    return Knowledge([*found.values()], [*found], dataset, form, 3) if found else None
+    return Knowledge(asked, dataset, form, 3) if asked else None
 
 
 def up_to_the_place(dataset, name: str, place: str) -> str | None:

@@ -49,13 +49,9 @@ class Corpus:
     runs: dict[str, list[Run]] = field(default_factory=lambda: {PRE: [], POST: [], BAG: []})
 
 
-def read_corpora(data, folder: Path, seed: int) -> tuple[Corpus, Corpus]:
-    """Occupations and random labels.
-
-    Args:
-        data: the submission's module encoder_data.
-        folder: has train.tsv and dev.tsv of the occupations.
-        seed: of the random labels.
+def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
+    """Occupations, from train.tsv and dev.tsv in `folder`, and random labels, by the submission's
+    module encoder_data.
 
     Raises:
         UserError: a row is not a sentence with a class.
@@ -75,19 +71,15 @@ def read_corpora(data, folder: Path, seed: int) -> tuple[Corpus, Corpus]:
     ]
     size = data.occupations_vocab_size(folder)
     x, y = data.random_corpus(seed)
-    return (
+    return [
         Corpus("occupations", size, data.PAD, *train, *dev, words),
         Corpus("random labels", 1000, data.PAD, x[:1600], y[:1600], x[1600:], y[1600:]),
-    )
+    ]
 
 
-def train_all(encoder, data, corpora: tuple[Corpus, Corpus], seed: int) -> None:
-    """Train and measure all models, as the corpora's runs.
-
-    Args:
-        encoder, data: the submission's modules encoder and encoder_data.
-        corpora: what read_corpora returned.
-        seed: the first of SEEDS.
+def train_all(encoder, data, corpora: list[Corpus], seed: int) -> None:
+    """Train and measure all models, from `seed` on, with the submission's modules encoder and
+    encoder_data, and keep them as the corpora's runs.
 
     Raises:
         UserError: a function of the submission returned something invalid.
@@ -113,23 +105,20 @@ def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> 
     accuracy.
     """
     losses = encoder.train_classifier(model, corpus.x, corpus.y, epochs, seed=seed, **options)
-    if not (
-        isinstance(losses, list)
-        and len(losses) == epochs
-        and all(isinstance(loss, float) for loss in losses)
-    ):
+    floats = isinstance(losses, list) and all(isinstance(loss, float) for loss in losses)
+    if not floats or len(losses) != epochs:
         raise UserError(
             f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} "
             "floats, the mean training loss of each epoch."
         )
-    pairs = (corpus.x, corpus.y), (corpus.new_x, corpus.new_y)
-    shares = [encoder.accuracy(model, *pair) for pair in pairs]
-    if not all(isinstance(share, float) and 0 <= share <= 1 for share in shares):
+    trained = encoder.accuracy(model, corpus.x, corpus.y)
+    new = encoder.accuracy(model, corpus.new_x, corpus.new_y)
+    if not all(isinstance(share, float) and 0 <= share <= 1 for share in (trained, new)):
         raise UserError(
-            f"accuracy returned {str(shares[0])[:80]} and {str(shares[1])[:80]}. It should return "
-            "a float from 0 to 1."
+            f"accuracy returned {str(trained)[:80]} and {str(new)[:80]}. It should return a float "
+            "from 0 to 1."
         )
-    return Run(model, losses, *shares)
+    return Run(model, losses, trained, new)
 
 
 def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
@@ -153,14 +142,16 @@ def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
     _, weights = attended(model, corpus.new_x)
     for hook in hooks:
         hook.remove()
-    entropies = [encoder.attention_entropy(layer, ~used) for layer in weights]
-    for values, layer in zip(entropies, weights):
+    entropies = []
+    for layer in weights:
+        values = encoder.attention_entropy(layer, ~used)
         if not isinstance(values, torch.Tensor) or values.shape != (layer.size(1),):
             raise UserError(
                 f"attention_entropy returned {str(values)[:80]}. It should return a tensor with "
                 f"one entropy for each of {layer.size(1)} heads."
             )
-    return [values.tolist() for values in entropies], rows
+        entropies.append(values.tolist())
+    return entropies, rows
 
 
 def attended(model, x: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:

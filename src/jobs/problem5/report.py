@@ -40,9 +40,8 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
     started = time.monotonic()
     corpora = read_corpora(data, folder, seed)
     print(f"Occupations from {folder}", flush=True)
-    params, html, maps = (
-        out / f"encoder{name}" for name in (".params", "_report.html", "_maps.png")
-    )
+    names = ("encoder.params", "encoder_report.html", "encoder_maps.png")
+    params, html, maps = (out / name for name in names)
     with writing(params) as params_file, writing(html) as html_file, writing(maps) as maps_file:
         train_all(encoder, data, corpora, seed)
         sentences = choose_sentences(*corpora)
@@ -56,32 +55,31 @@ def report(encoder, data, folder: Path, out: Path, seed: int) -> None:
     for corpus, kind in product(corpora, (PRE, POST, BAG)):
         shares = zip(*((run.trained, run.new) for run in corpus.runs[kind]))
         trained, new = (" ".join(f"{share:.1%}" for share in each) for each in shares)
-        print(
-            f"{corpus.name + ',':<14} {kind:<18}  in training {trained:>20}  "
-            f"new sentences {new:>20}"
-        )
+        print(f"{corpus.name + ',':<14} {kind:<18}  in training {trained:>20}  ", end="")
+        print(f"new sentences {new:>20}")
     print(
         f"Took {time.monotonic() - started:.0f} seconds.\nWrote {params}\n"
         f"Wrote {html}: open it in a browser.\nWrote {maps}: the attention maps to hand in (5g)."
     )
 
 
-def page(
-    corpora: tuple[Corpus, Corpus], sentences: list[Sentence], seed: int, seconds: float
-) -> str:
-    """The page's HTML; seconds: how long all took."""
+def page(corpora: list[Corpus], sentences: list[Sentence], seed: int, seconds: float) -> str:
+    """The page's HTML; corpora: occupations, random labels; seconds: how long all took."""
     occupations, random = corpora
     best = occupations.runs[PRE][0].new
+    order = (
+        "clearly more than half, so it knows who teaches whom: it uses the words' order."
+        if best > 0.6
+        else "about half or less, which a bag of words reaches too: it does not know the order. "
+        "Look at the positions."
+    )
     body = Template(Path(__file__).with_name("report.html").read_text("utf-8")).substitute(
         seeds=SEEDS,
         seed=seed,
         accuracy_occupations=accuracies(occupations),
         accuracy_random=accuracies(random),
         best=f"{best:.1%}",
-        order="clearly more than half, so it knows who teaches whom: it uses the words' order."
-        if best > 0.6
-        else "about half or less, which a bag of words reaches too: it does not know the order. "
-        "Look at the positions.",
+        order=order,
         trained=f"{fmean(run.trained for run in random.runs[PRE]):.1%}",
         new=f"{fmean(run.new for run in random.runs[PRE]):.1%}",
         losses="".join(map(losses, corpora)),
@@ -106,11 +104,8 @@ def accuracies(corpus: Corpus) -> str:
         model = kind.capitalize() + " (one seed)" * (len(runs) == 1)
         rows.append([model, cell([run.trained for run in runs]), cell([run.new for run in runs])])
     rows.append(["Chance, 1/5", "20.0%", "20.0%"])
-    head = [
-        "",
-        f"{len(corpus.x):,} sentences of the training",
-        f"{len(corpus.new_x):,} new sentences",
-    ]
+    trained = f"{len(corpus.x):,} sentences of the training"
+    head = ["", trained, f"{len(corpus.new_x):,} new sentences"]
     caption = "share of right answers, mean over the seeds (and from lowest to highest)"
     return pages.table(f"{corpus.name.capitalize()}: {caption}", head, rows)
 
@@ -206,10 +201,9 @@ def activations(corpus: Corpus) -> str:
     for kind, (name, *_) in LOOKS.items():
         for layer, values in enumerate(corpus.runs[kind][0].activations):
             place = f"{name}, after layer {layer}" if layer else f"{name}, embeddings"
-            # + 0.0: no -0.000
             cells = [
-                "–" if value is None else format(round(value, 3) + 0.0, form)
-                for value, form in zip(values, (".3f", ".3f", ".1%"))
+                "–" if value is None else format(value, form)
+                for value, form in zip(values, ("z.3f", "z.3f", ".1%"))
             ]
             rows.append([place, *cells])
     head = ["", "mean", "standard deviation", "GELU inputs below 0"]
