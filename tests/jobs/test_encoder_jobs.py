@@ -96,14 +96,14 @@ def odd_numbers():
     """Corpora and sentences as the page takes them, with odd numbers and hostile text."""
     model = torch.nn.Module()
     model.add_module("<b>", torch.nn.Linear(2, 1))
-    x, y = torch.tensor([[3, 4, 0]]), torch.tensor([1])
-    corpora = [Corpus(name, 9, 0, x, y, x, y) for name in encoders.EPOCHS]
+    part = torch.tensor([[3, 4, 0]]), torch.tensor([1])
+    corpora = [Corpus(name, 9, 0, part, part) for name in encoders.EPOCHS]
     for corpus in corpora:
         for kind, losses in ((PRE, [1.0, math.nan, 0.0]), (POST, [math.inf, 2.0, 1e-9]), (BAG, [])):
             rows = [[0.0, 1.0, None], [None, None, math.nan]]
             corpus.runs[kind] = [Run(model, losses, 0.5, 0.25, [[0.0], [99.0]], rows)]
     weights = torch.tensor([[[1.0, 0.0], [math.nan, 0.5]]])
-    sentence = maps.Sentence("occupations", "new", ['["><script>]', "a & b"], 1, 0, [weights])
+    sentence = maps.Sentence("new", ['["><script>]', "a & b"], "1", "0", [weights])
     return corpora, [sentence]
 
 
@@ -117,7 +117,7 @@ def test_the_picture_of_maps(monkeypatch, tmp_path):
     drawn = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure))
     weights = torch.rand(2, 2, 3, 3)
-    item = maps.Sentence("occupations", "new", ["$x", "_y$", "z"], 1, 0, [*weights])
+    item = maps.Sentence("new", ["$x", "_y$", "z"], "1", "0", [*weights])
     maps.draw_picture([item] * 4, tmp_path)
     for axes in drawn[0].axes[:4]:
         np.testing.assert_allclose(axes.images[0].get_array(), weights[1][0])

@@ -34,15 +34,13 @@ class Run:
 
 @dataclass
 class Corpus:
-    """Sentences, int64 (N, 24), and their classes, int64 (N): for training, and new ones."""
+    """Sentences, int64 (N, 24), and their classes, int64 (N), for training and new ones."""
 
     name: str
     vocab_size: int
     pad: int  # the token of padding
-    x: torch.Tensor
-    y: torch.Tensor
-    new_x: torch.Tensor
-    new_y: torch.Tensor
+    training: tuple[torch.Tensor, torch.Tensor]
+    new: tuple[torch.Tensor, torch.Tensor]
     # of the new sentences, in brackets if they have no token; None: there are only tokens
     words: list[list[str]] | None = None
     # by kind, in the order of their seeds
@@ -72,8 +70,8 @@ def read_corpora(data, folder: Path, seed: int) -> list[Corpus]:
     size = data.occupations_vocab_size(folder)
     x, y = data.random_corpus(seed)
     return [
-        Corpus("occupations", size, data.PAD, *train, *dev, words),
-        Corpus("random labels", 1000, data.PAD, x[:1600], y[:1600], x[1600:], y[1600:]),
+        Corpus("occupations", size, data.PAD, train, dev, words),
+        Corpus("random labels", 1000, data.PAD, (x[:1600], y[:1600]), (x[1600:], y[1600:])),
     ]
 
 
@@ -93,7 +91,7 @@ def train_all(encoder, data, corpora: list[Corpus], seed: int) -> None:
     for corpus, kind, number in tqdm(trainings, "Encoders", leave=False, unit="training"):
         torch.manual_seed(number)
         config = encoder.EncoderConfig(
-            corpus.vocab_size, corpus.x.size(1), data.N_CLASSES, pre_norm=kind == PRE
+            corpus.vocab_size, data.MAX_LEN, data.N_CLASSES, pre_norm=kind == PRE
         )
         run = train(encoder, encoder.Encoder(config), corpus, EPOCHS[corpus.name], number)
         run.entropies, run.activations = measure(encoder, run.model, corpus)
@@ -104,15 +102,14 @@ def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> 
     """Train one model with the student's train_classifier, and measure it with the student's
     accuracy.
     """
-    losses = encoder.train_classifier(model, corpus.x, corpus.y, epochs, seed=seed, **options)
+    losses = encoder.train_classifier(model, *corpus.training, epochs, seed=seed, **options)
     floats = isinstance(losses, list) and all(isinstance(loss, float) for loss in losses)
     if not floats or len(losses) != epochs:
         raise UserError(
             f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} "
             "floats, the mean training loss of each epoch."
         )
-    trained = encoder.accuracy(model, corpus.x, corpus.y)
-    new = encoder.accuracy(model, corpus.new_x, corpus.new_y)
+    trained, new = (encoder.accuracy(model, *part) for part in (corpus.training, corpus.new))
     if not all(isinstance(share, float) and 0 <= share <= 1 for share in (trained, new)):
         raise UserError(
             f"accuracy returned {str(trained)[:80]} and {str(new)[:80]}. It should return a float "
@@ -123,7 +120,7 @@ def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> 
 
 def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
     """The entropies and activations of a Run."""
-    used = corpus.new_x != corpus.pad
+    used = corpus.new[0] != corpus.pad
     rows = [[None, None, None] for _ in range(len(model.layers) + 1)]
 
     def features(row, module, *passed):  # inputs before a layer; inputs and output after it
@@ -139,7 +136,7 @@ def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
     for row, layer in enumerate(model.layers, start=1):
         hooks.append(layer.register_forward_hook(partial(features, row)))
         hooks.append(layer.up.register_forward_hook(partial(below_zero, row)))
-    _, weights = attended(model, corpus.new_x)
+    _, weights = attended(model, corpus.new[0])
     for hook in hooks:
         hook.remove()
     entropies = []

@@ -9,16 +9,17 @@ import torch
 
 from jobs.problem5.encoders import PRE, Corpus, attended
 
+GROUPS = ("painter, poet", "singer, actor", "baker, farmer", "pilot, sailor", "judge, chemist")
+
 
 @dataclass
 class Sentence:
     """A sentence without its padding, and what an encoder does with it."""
 
-    corpus: str
-    part: str  # "new" or "training"
+    title: str  # where it is from
     tokens: list[str]  # T words, in brackets if they have no token, or numbers
-    label: int
-    answer: int
+    label: str
+    answer: str  # the encoder's
     weights: list[torch.Tensor]  # of each layer, (n_head, T, T)
 
 
@@ -28,19 +29,23 @@ def choose_sentences(occupations: Corpus, random: Corpus) -> list[Sentence]:
     the first of the training and the first new one.
     """
     passive = ["was" in words and "by" in words for words in occupations.words]
-    rows = [passive.index(voice) if voice in passive else 0 for voice in (False, True)]
+    active_row, passive_row = (passive.index(each) if each in passive else 0 for each in (0, 1))
     sentences = []
-    for corpus, part, row in (
-        *((occupations, "new", row) for row in rows),
-        *((random, part, 0) for part in ("training", "new")),
+    for corpus, part, (x, y), row in (
+        (occupations, "new", occupations.new, active_row),
+        (occupations, "new", occupations.new, passive_row),
+        (random, "training", random.training, 0),
+        (random, "new", random.new, 0),
     ):
-        x, y = (corpus.new_x, corpus.new_y) if part == "new" else (corpus.x, corpus.y)
         logits, weights = attended(corpus.runs[PRE][0].model, x[row : row + 1])
         used = x[row] != corpus.pad
         tokens = corpus.words[row] if corpus.words else [*map(str, x[row].tolist())]
+        label, answer = (
+            f"{group} ({GROUPS[group]})" if corpus.words else str(group)
+            for group in (int(y[row]), int(logits.argmax()))
+        )
         maps = [layer[0][:, used][:, :, used] for layer in weights]
-        answer = int(logits.argmax())
-        sentences.append(Sentence(corpus.name, part, tokens, int(y[row]), answer, maps))
+        sentences.append(Sentence(f"{corpus.name}, {part} sentence", tokens, label, answer, maps))
     return sentences
 
 
@@ -72,7 +77,7 @@ def draw_picture(sentences: list[Sentence], path: Path) -> None:
         figure = Figure((6.5, 7), layout="constrained")
         plots = figure.subplots(2, 2)
         for number, (sentence, axes) in enumerate(zip(sentences, plots.flat), start=1):
-            title = f"{number}: {sentence.corpus}, {sentence.part} sentence\n"
+            title = f"{number}: {sentence.title}\n"
             title += f"label {sentence.label}, answer {sentence.answer}"
             layers = sentence.weights[:2]
             image = draw_map(axes, layers[-1][0], title, sentence.tokens)

@@ -19,7 +19,6 @@ from common.files import writing
 from jobs.problem5.encoders import BAG, POST, PRE, SEEDS, Corpus, read_corpora, train_all
 from jobs.problem5.maps import Sentence, choose_sentences, draw_map, draw_picture
 
-GROUPS = ("painter, poet", "singer, actor", "baker, farmer", "pilot, sailor", "judge, chemist")
 LOOKS = {PRE: ("pre-norm", pages.ACCENT, "-"), POST: ("post-norm", pages.SECOND, (0, (4, 2)))}
 CSS = "@media print { .sentence { break-inside: avoid; } .sentence figure { max-width: 20rem; } }\n"
 
@@ -104,8 +103,8 @@ def accuracies(corpus: Corpus) -> str:
         model = kind.capitalize() + " (one seed)" * (len(runs) == 1)
         rows.append([model, cell([run.trained for run in runs]), cell([run.new for run in runs])])
     rows.append(["Chance, 1/5", "20.0%", "20.0%"])
-    trained = f"{len(corpus.x):,} sentences of the training"
-    head = ["", trained, f"{len(corpus.new_x):,} new sentences"]
+    trained, new = (f"{len(y):,}" for _, y in (corpus.training, corpus.new))
+    head = ["", f"{trained} sentences of the training", f"{new} new sentences"]
     caption = "share of right answers, mean over the seeds (and from lowest to highest)"
     return pages.table(f"{corpus.name.capitalize()}: {caption}", head, rows)
 
@@ -131,17 +130,12 @@ def losses(corpus: Corpus) -> str:
 
 def sentence(number: int, item: Sentence) -> str:
     """A sentence with a large map of layer 2, head 0, and small ones of all heads."""
-    label, answer = (
-        f"{group} ({GROUPS[group]})" if item.corpus == "occupations" else str(group)
-        for group in (item.label, item.answer)
-    )
-    says = "the same" if item.answer == item.label else answer
-    part = "a new sentence" if item.part == "new" else "a sentence of the training"
+    says = "the same" if item.answer == item.label else item.answer
     n_layer, n_head = len(item.weights), len(item.weights[0])
     return f"""<div class="sentence">
-<h3>Sentence {number}: {item.corpus}, {part}</h3>
+<h3>Sentence {number}: {item.title}</h3>
 <p>{escape(" ".join(item.tokens))}<br>
-<span class="muted">The label is {label}; the encoder says {says}.</span></p>
+<span class="muted">The label is {item.label}; the encoder says {says}.</span></p>
 {maps(item, [min(n_layer, 2)], [0], 4.4, item.tokens)}</div>
 {maps(item, range(1, n_layer + 1), range(n_head), 1.4 * n_layer, [])}"""
 
@@ -163,7 +157,7 @@ def maps(item: Sentence, layers, heads, height: float, tokens: list[str]) -> str
 
 def entropies(corpus: Corpus) -> str:
     """A plot of the entropies of the pre-norm encoders' heads, a row of dots for each layer."""
-    lengths = (corpus.new_x != corpus.pad).sum(dim=1).double()
+    lengths = (corpus.new[0] != corpus.pad).sum(dim=1).double()
     largest = float(torch.xlogy(lengths, lengths).sum() / lengths.sum())
     layers = [sum(heads, []) for heads in zip(*(run.entropies for run in corpus.runs[PRE]))]
     found = sum(layers, [])
