@@ -3,6 +3,7 @@ text that it trains on.
 """
 
 import random
+import re
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -64,14 +65,11 @@ class Knowledge:
         right = ((likeliest == y) | (y == 0)).all(dim=1)
         found = {"knowledge": right.float().mean().item()}
         if self.count % self.between == 0:
-            found["texts"] = [self._text(ids) for ids in sample(model, self.starts)]
+            texts = ("".join(map(self.itos.get, ids)) for ids in sample(model, self.starts))
+            pieces = (re.findall(f"[^{self.mask}]*{self.mask}?", text) for text in texts)
+            found["texts"] = ["".join(each[: self.masks]) for each in pieces]
         self.count += 1
         return found
-
-    def _text(self, ids):
-        """The text of sampled tokens, up to the MASK that ends an example."""
-        pieces = "".join(self.itos[token] for token in ids).split(self.mask)
-        return self.mask.join(pieces[: self.masks] + [""] * (len(pieces) > self.masks))
 
 
 def knowledge_of(job, data, dataset) -> Knowledge | None:
