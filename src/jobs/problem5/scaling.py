@@ -51,7 +51,8 @@ def scaling(experiment, path: Path, seed: int) -> None:
                     "saturation, gradient_norm."
                 ) from None
         print(table(results))
-        print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.")
+        claim = f"one head with d_k = {D_K} looks up one of {KEYS} random keys"
+        print(f"\nThe claim: {claim}.", flush=True)
         losses = look_up(seed)
         plot(results, losses, temporary)
     print(verdict(losses))
