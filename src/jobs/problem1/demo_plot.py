@@ -16,7 +16,9 @@ STYLE = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon":
 
 
 def plot(records: dict[str, Record], summary: dict, path: Path) -> None:
-    """Plot, of records by target, the losses of the pretrainings and finetunings, and the accuracies, as a PNG file."""
+    """Plot the losses of the pretrainings and finetunings, of records by target, and the
+    accuracies, as a PNG file.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
