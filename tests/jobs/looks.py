@@ -8,9 +8,8 @@ import torch
 from conftest import DATA, RESULTS, SOLUTION
 from jobs.options import Options
 from jobs.presets import LAPTOP, SMOKE
-from jobs.problem1.look.command import find, make, shown
+from jobs.problem1.look.command import find, make
 from jobs.problem1.look.page import page
-from jobs.problem1.run_job import sizes
 
 PRESET = dataclasses.replace(SMOKE, n_layer=2, n_head=3, n_embd=24)
 WEIGHTS = {"vanilla": "vanilla.finetune.params", "rope": "rope.finetune.params"}
@@ -25,18 +24,16 @@ def dataset_of(submission):
 
 
 def make_models(submission, out):
-    """Models by variant, whose weights are the finetuned ones in `out`."""
-    result = {}
-    for job, variant, stage in shown():
-        if stage == "finetuned":
-            config = sizes(submission, dataset_of(submission).vocab_size, PRESET)
-            model = make(submission, None, variant, config, options_for(out))
-            with torch.no_grad():  # so large that mistakes show
-                for parameter in model.parameters():
-                    parameter.add_(torch.randn_like(parameter) * 0.2)
-                    parameter.copy_(parameter.half())  # as a page keeps them
-            torch.save(model.state_dict(), out / job.writes)
-            result[variant] = model.eval()
+    """Models by their positions, whose weights are the finetuned ones in `out`."""
+    result, vocab_size = {}, dataset_of(submission).vocab_size
+    for positions, variant in (("learned positions", "vanilla"), ("RoPE", "rope")):
+        model = make(submission, variant, None, vocab_size, options_for(out))
+        with torch.no_grad():  # so large that mistakes show
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.2)
+                parameter.copy_(parameter.double().round(decimals=5))  # as a page keeps them
+        torch.save(model.state_dict(), out / WEIGHTS[variant])
+        result[positions] = model.eval()
     return result
 
 

@@ -1,11 +1,9 @@
 """./run.sh look: what the page says of a model is what the model does."""
 
-import base64
 import json
 import re
 import shlex
 import shutil
-import zlib
 
 import pytest
 import torch
@@ -15,6 +13,7 @@ from conftest import RESULTS, SOLUTION, run_cli
 from instructor.mistakes.patches import Edit, make
 from jobs.deliverables import DELIVERABLES
 from jobs.problem1.answers import predict_places
+from jobs.problem1.look import command
 from jobs.problem1.look.command import find
 from jobs.problem1.look.page import page
 from jobs.targets import LOOK
@@ -38,72 +37,74 @@ def found(models, tmp_path):
 
 
 def finetuned(found):
-    return [look for look in found.looks if look.stage == "finetuned"]
+    return [look for look in found["looks"] if look["stage"] == "finetuned"]
+
+
+def shown(found):
+    looks = [look for look in found["looks"] if look["seen"]]
+    return [f"{look['positions']}, {look['stage']}" for look in looks]
 
 
 def test_answers_attention_and_next_characters_are_the_models(found, models, dataset):
     for look in finetuned(found):
-        model = models[look.positions]
-        questions = [question for question, _ in found.people]
-        places = predict_places(model, questions, dataset, steps=found.sizes["steps"])
-        for (question, _), place, seen in zip(found.people, places, look.seen):
-            assert seen.answer == place
-            asked = [dataset.stoi[c] for c in question] + [1]
-            assert seen.tokens[: len(asked)] == asked and 1 not in seen.tokens[len(asked) : -1]
+        model = models[look["positions"]]
+        questions = [question for question, _ in found["people"]]
+        places = predict_places(model, questions, dataset, steps=found["sizes"]["steps"])
+        for (question, _), place, seen in zip(found["people"], places, look["seen"]):
+            assert seen["answer"] == place
+            tokens, asked = seen["tokens"], [dataset.stoi[c] for c in question] + [1]
+            assert tokens[: len(asked)] == asked and 1 not in tokens[len(asked) : -1]
             with torch.no_grad():
-                shares = model(torch.tensor([seen.tokens]))[0][0].softmax(-1)
-            for after, row in zip(seen.likeliest, shares, strict=True):
-                assert [t for t, _ in after] == row.topk(5).indices.tolist()
-                assert [p for _, p in after] == pytest.approx(row.topk(5).values.tolist(), abs=1e-5)
-            T = len(seen.tokens)
-            assert seen.attention.shape == (2, 3, T, T)
+                shares = model(torch.tensor([tokens]))[0][0].softmax(-1)
+            assert torch.allclose(seen["next"], shares, atol=1e-5, rtol=0)
+            T = len(tokens)
+            assert seen["attention"].shape == (2 * 3, T, T)
             first = model.blocks[0]
-            x = model.tok_emb(torch.tensor(seen.tokens))
-            if look.positions == "vanilla":
+            x = model.tok_emb(torch.tensor(tokens))
+            if look["positions"] == "learned positions":
                 q, k = (
                     linear(first.ln1(x + model.pos_emb[0, :T]))[:, 8:16]
                     for linear in (first.attn.query, first.attn.key)
                 )
                 scores = (q @ k.T / 8**0.5).masked_fill(torch.ones(T, T).triu(1) > 0, -torch.inf)
-                assert torch.allclose(seen.attention[0, 1], scores.softmax(-1), atol=1e-4)
+                assert torch.allclose(seen["attention"][1], scores.softmax(-1), atol=1e-4)
 
 
 def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, dataset):
-    questions = [question for question, _ in found.people]
+    questions = [question for question, _ in found["people"]]
     changed = 0
     for look in finetuned(found):
-        model = models[look.positions]
+        model = models[look["positions"]]
         for layer, block in enumerate(model.blocks):
             for head in range(3):
                 before = block.attn.proj.weight.data.clone()
                 block.attn.proj.weight.data[:, 8 * head : 8 * (head + 1)] = 0
-                places = predict_places(model, questions, dataset, steps=found.sizes["steps"])
+                places = predict_places(model, questions, dataset, steps=found["sizes"]["steps"])
                 block.attn.proj.weight.data.copy_(before)
-                assert [seen.muted[layer][head] for seen in look.seen] == places
-                changed += places != [seen.answer for seen in look.seen]
+                assert [seen["muted"][3 * layer + head] for seen in look["seen"]] == places
+                changed += places != [seen["answer"] for seen in look["seen"]]
     assert changed
 
 
 def test_the_page_has_what_was_found(found):
     text = page(found)
     assert Page(text).balanced
-    facts = json.loads(unpack(text, "facts"))
-    for number, (model, look) in enumerate(zip(facts["models"], found.looks, strict=True)):
-        rows = unpack(text, f"attention-{number}")
-        for person, seen in zip(model["people"], look.seen, strict=True):
-            assert person["tokens"] == seen.tokens and person["muted"] == seen.muted
-            for layer in seen.attention:
-                for head in layer:
-                    for t, row in enumerate(head):
-                        got = torch.frombuffer(bytearray(rows[: t + 1]), dtype=torch.uint8) / 255
-                        assert torch.allclose(got, row[: t + 1], atol=0.51 / 255)
-                        rows = rows[t + 1 :]
-        assert not rows
-        assert (f'id="weights-{number}"' in text) == (look.stage == "finetuned")
+    facts = json.loads(re.search(r'id="facts">(.*?)</script>', text, re.DOTALL)[1])
+    for shown, look in zip(facts["looks"], found["looks"], strict=True):
+        assert (shown["seen"] is None) == (look["seen"] is None)
+        for person, seen in zip(shown["seen"] or (), look["seen"] or (), strict=True):
+            assert person["tokens"] == seen["tokens"] and person["muted"] == [*seen["muted"]]
+            for what in ("attention", "next"):
+                got = torch.tensor(person[what]) / 10_000
+                assert torch.allclose(got, seen[what], atol=0.51 / 10_000, rtol=0)
+        assert shown["weights"] == look["weights"]
+        assert bool(look["weights"]) == (look["stage"] == "finetuned")
 
 
-def unpack(text, name):
-    return zlib.decompress(base64.b64decode(re.search(rf'id="{name}">([^<]+)<', text)[1]))
+def test_a_text_cannot_end_the_data_of_the_page(found):
+    found["chars"][5] = "</script><b>"
+    facts = re.search(r'id="facts">(.*?)</script>', page(found), re.DOTALL)[1]
+    assert json.loads(facts)["chars"] == found["chars"]
 
 
 def test_without_weights_it_says_what_makes_them(tmp_path):
@@ -119,20 +120,16 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
     state["head.weight"][1, 2] = torch.nan
     torch.save(state, tmp_path / WEIGHTS["vanilla"])
     found = find(options_for(tmp_path))
-    assert [(look.positions, look.stage) for look in found.looks] == [
-        ("vanilla", "untrained"),
-        ("rope", "untrained"),
-        ("rope", "finetuned"),
-    ]
-    said = "\n".join(found.missing)
+    assert shown(found) == ["learned positions, untrained", "RoPE, untrained", "RoPE, finetuned"]
+    said = "\n".join(found["missing"])
     assert "./run.sh rope_pretrain makes it" in said and "./run.sh vanilla_pretrain makes" in said
     assert "the training" not in said and "head.weight: its training diverged" in said
     assert "another size" in said
-    assert all(sentence in page(found) for sentence in found.missing[:1])
+    assert all(sentence in page(found) for sentence in found["missing"][:1])
     (tmp_path / WEIGHTS["rope"]).write_bytes(b"damaged")
-    torch.save(models["rope"].state_dict(), tmp_path / "rope.pretrain.params")
+    torch.save(models["RoPE"].state_dict(), tmp_path / "rope.pretrain.params")
     text = page(find(options_for(tmp_path)))
-    assert "no finetuned model that it can run" in text and "no finetuned model yet" not in text
+    assert "no finetuned model that it can run" in text
     (tmp_path / "rope.pretrain.params").unlink()
     with pytest.raises(UserError, match="another size|diverged|damaged"):
         find(options_for(tmp_path))
@@ -144,9 +141,10 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
     lines = (folder / "attention.py").read_text(encoding="utf-8").splitlines()
     at = 1 + next(i for i, line in enumerate(lines) if "rotated_x = torch.stack" in line)
     found = find(options_for(tmp_path, folder))
-    assert {look.positions for look in found.looks} == {"vanilla"}
-    assert re.search('value="rope" disabled', page(found))
-    (said,) = [sentence for sentence in found.missing if sentence.startswith("RoPE, finetuned: a")]
+    assert shown(found) == ["learned positions, untrained", "learned positions, finetuned"]
+    assert len(re.findall('name="model" value="." disabled> (?:un|pre|fine)', page(found))) == 1 + 3
+    said = [sentence for sentence in found["missing"] if sentence.startswith("RoPE, finetuned: a")]
+    (said,) = said
     assert said.startswith(f"RoPE, finetuned: attention.py, line {at}: RuntimeError: The size of")
     assert len(said.splitlines()) == 1
     (tmp_path / WEIGHTS["vanilla"]).unlink()
@@ -155,16 +153,19 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
     assert caught.value.exit_code == 1
 
 
-def test_code_that_hides_its_weights_or_heads_is_shown_without_them(models, tmp_path):
-    for old, new, lacks, has in (
-        ("self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)", "attention", "muted"),
-        ("self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)", "muted", "attention"),
-    ):
-        hidden = make((Edit("attention.py", old, new),), tmp_path / lacks)
-        for seen in (
-            seen for look in find(options_for(tmp_path, hidden)).looks for seen in look.seen
-        ):
-            assert getattr(seen, lacks) is None and getattr(seen, has) is not None
+def test_code_that_hides_its_weights_is_shown_without_them(models, tmp_path):
+    hides = Edit("attention.py", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)")
+    found = find(options_for(tmp_path, make((hides,), tmp_path / "code")))
+    for seen in (seen for look in found["looks"] for seen in look["seen"] or ()):
+        assert seen["attention"] is None and len(seen["muted"]) == 6
+    assert '"attention":null' in page(found)
+
+
+def test_a_model_that_is_too_large_is_not_asked_names(models, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "MOST_IN_PAGE", 10_000)
+    text = page(find(options_for(tmp_path)))
+    assert "RoPE, finetuned, for a name of your own: with 0.0 million parameters, it is too" in text
+    assert "no finetuned model that it can run" in text and '<input id="name"' not in text
 
 
 def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(tmp_path):

@@ -11,24 +11,26 @@ from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
-from jobs.problem1.look.data import (
-    FINETUNED,
-    FROM_SCRATCH,
-    MOST_IN_PAGE,
-    POSITIONS,
-    PRETRAINED,
-    UNTRAINED,
-    Found,
-    Look,
-    see,
-)
+from jobs.problem1.look.data import see
 from jobs.problem1.look.page import page
 from jobs.problem1.params import read_params
 from jobs.problem1.run_job import sizes
 from jobs.problem1.training import initialize
-from jobs.targets import JOBS, LOOK, Job
+from jobs.targets import JOBS, LOOK
 
+# By positions and training: the variant of the jobs, and the target that makes the weights.
+MODELS = {
+    ("learned positions", "untrained"): ("vanilla", None),
+    ("learned positions", "pretrained"): ("vanilla", "vanilla_pretrain"),
+    ("learned positions", "finetuned"): ("vanilla", "vanilla_finetune_with_pretrain"),
+    ("learned positions", "only finetuned"): ("vanilla", "vanilla_finetune_without_pretrain"),
+    ("RoPE", "untrained"): ("rope", None),
+    ("RoPE", "pretrained"): ("rope", "rope_pretrain"),
+    ("RoPE", "finetuned"): ("rope", "rope_finetune_with_pretrain"),
+}
+FILES = {target: JOBS[target].writes for _, target in MODELS.values() if target}
 PEOPLE = 12  # of dev
+MOST_IN_PAGE = 1_000_000  # parameters of a model that a page can hold and run
 
 
 def run_look(args: argparse.Namespace) -> None:
@@ -44,9 +46,9 @@ def run_look(args: argparse.Namespace) -> None:
     options = choose_options(args, own=fitting, quiet=True)
     print(f"Preset {options.preset.name}, data from {options.data}", flush=True)
     html = options.out / LOOK.writes
-    found = find(options)
-    write_text(html, page(found))
-    for sentence in found.missing:
+    facts = find(options)
+    write_text(html, page(facts))
+    for sentence in facts["missing"]:
         print(f"Not in the page: {sentence}")
     print(
         f"Took {time.monotonic() - started:.1f} seconds.\nWrote {html} "
@@ -54,30 +56,11 @@ def run_look(args: argparse.Namespace) -> None:
     )
 
 
-def trainings() -> list[Job]:
-    """The jobs that write weights."""
-    return [job for job in JOBS.values() if job.kind != "evaluate"]
-
-
-def shown() -> list[tuple[Job | None, str, str]]:
-    """The models of the page: the job that makes its weights, or None for an untrained one, its
-    positions and its stage.
-    """
-    result = []
-    for variant in POSITIONS:
-        result.append((None, variant, UNTRAINED))
-        for job in trainings():
-            stage = PRETRAINED if job.kind == "pretrain" else FINETUNED
-            if job.variant == variant:
-                result.append((job, variant, stage if job.pretrained else FROM_SCRATCH))
-    return result
-
-
 def fitting_preset(folder: Path) -> str | None:
     """The preset with the width of the checkpoints in a folder, or None."""
-    for job in trainings():
+    for file in FILES.values():
         try:
-            state = torch.load(folder / job.writes, map_location="cpu", weights_only=True)
+            state = torch.load(folder / file, map_location="cpu", weights_only=True)
             width = state["tok_emb.weight"].shape[1]
         except Exception:  # missing, or damaged in one of many ways; find() tells the user
             continue
@@ -85,12 +68,22 @@ def fitting_preset(folder: Path) -> str | None:
     return None
 
 
-def find(options: Options) -> Found:
-    """Read the checkpoints, and watch their models; raises as run_look."""
-    if not any((options.out / job.writes).exists() for job in trainings()):
+def find(options: Options) -> dict:
+    """Read the checkpoints, and watch their models; raises as run_look.
+
+    Returns:
+        What the page shows:
+            chars: the vocabulary.
+            sizes: block_size, n_layer, n_head, and steps, the most characters of an answer.
+            people: (question, place) each.
+            looks: for each of MODELS, its positions and stage; seen, what see() found for each of
+                the people, or None; weights, see weights_in_page(), or None.
+            missing: what is not in the page and why, in sentences.
+    """
+    if not any((options.out / file).exists() for file in FILES.values()):
         raise UserError(
             f"{options.out} has no weights to look at yet. First run: ./run.sh "
-            f"{trainings()[0].target}"
+            "vanilla_finetune_without_pretrain"
         )
     submission, preset = load_submission(options.submission), options.preset
     corpus = read_documents(options.data / "wiki.txt")
@@ -98,72 +91,75 @@ def find(options: Options) -> Found:
     rows = read_questions(
         options.data / "birth_dev.tsv", dataset.stoi, preset.block_size, answers=True
     )
-    people, steps = rows[:PEOPLE], 1 + max(len(place) for _, place in rows)
-    config = sizes(submission, dataset.vocab_size, preset)
-    looks, missing, rotations, count, error = [], [], None, 0, None
-    for job, variant, stage in shown():
-        name = f"{POSITIONS[variant]}, {stage}"
-        if job and not (options.out / job.writes).exists():
-            missing.append(f"{name}: ./run.sh {job.target} makes it.")
+    questions, steps = [row[0] for row in rows[:PEOPLE]], 1 + max(len(place) for _, place in rows)
+    looks, missing, errors = [], [], []
+    for (positions, stage), (variant, target) in MODELS.items():
+        look = {"positions": positions, "stage": stage, "seen": None, "weights": None}
+        looks.append(look)
+        name = f"{positions}, {stage}"
+        if target and not (options.out / FILES[target]).exists():
+            missing.append(f"{name}: ./run.sh {target} makes it.")
             continue
         try:
-            model = make(submission, job, variant, config, options)
-            seen = see(model, [question for question, _ in people], dataset, options.device, steps)
+            model = make(submission, variant, target, dataset.vocab_size, options)
+            look["seen"] = see(model, questions, dataset, options.device, steps)
+            if stage == "finetuned":
+                look["weights"] = weights_in_page(submission, model)
         except Exception as caught:  # the student's code can raise anything
-            failed = in_short(caught, options.submission)
-            error = error or failed
-            missing.append(f"{name}: {failed}")
-            continue
-        weights, count = None, sum(each.numel() for each in model.parameters())
-        if stage == FINETUNED and count <= MOST_IN_PAGE:
-            weights = {key: each.detach().cpu() for key, each in model.named_parameters()}
-            try:
-                if variant == "rope":
-                    rotations = rotations_of(submission, model)
-            except Exception as caught:
-                weights = None
-                failed = in_short(caught, options.submission)
-                missing.append(f"{name}, for a name of your own: {failed}")
-        looks.append(Look(variant, stage, job and job.writes, seen, weights))
-    if not any(look.source for look in looks):
-        raise error
-    numbers = {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
-    numbers |= {"n_embd": preset.n_embd, "parameters": count, "steps": steps}
-    chars = [dataset.itos[token] for token in range(dataset.vocab_size)]
-    return Found(chars, numbers, people, looks, rotations, missing)
+            errors.append(in_short(caught, options.submission))
+            what = ", for a name of your own" if look["seen"] else ""
+            missing.append(f"{name}{what}: {errors[-1]}")
+    if not any(look["seen"] for look in looks if look["stage"] != "untrained"):
+        raise errors[0]
+    return {
+        "chars": [dataset.itos[token] for token in range(dataset.vocab_size)],
+        "sizes": {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
+        | {"steps": steps},
+        "people": rows[:PEOPLE],
+        "looks": looks,
+        "missing": missing,
+    }
 
 
-def make(submission, job: Job | None, variant: str, config, options: Options):
-    """The student's new model of a variant, with the weights of `job`, if there is one.
+def make(submission, variant: str, target: str | None, vocab_size: int, options: Options):
+    """The student's new model of a variant, with the weights that a target made, if there is one.
 
     Raises:
         UserError: as read_params; or a weight is infinite or NaN.
         NotImplementedError: the submission lacks a part of it.
     """
     seed_everything(options.seed)
-    model = initialize(submission, variant, config)
-    if job is None:
-        return model
-    path = options.out / job.writes
-    state = read_params(path, model, job, job.target)
-    for name, value in state.items():
-        if not value.isfinite().all():
-            raise UserError(
-                f"{path} has weights that are not finite, in {name}: its training diverged."
-            )
-    model.load_state_dict(state)
+    model = initialize(submission, variant, sizes(submission, vocab_size, options.preset))
+    if target:
+        path = options.out / FILES[target]
+        state = read_params(path, model, JOBS[target], target)
+        for name, value in state.items():
+            if not value.isfinite().all():
+                raise UserError(
+                    f"{path} has weights that are not finite, in {name}: its training diverged."
+                )
+        model.load_state_dict(state)
     return model
 
 
 @torch.no_grad()
-def rotations_of(submission, model) -> torch.Tensor:
-    """What the student's apply_rotary_emb does at each position, as matrices: it is linear, so the
-    images of the unit vectors say it all.
+def weights_in_page(submission, model) -> dict[str, list]:
+    """A model's parameters by name, as nested lists; for RoPE also "rotations", (block_size,
+    head_dim, head_dim): what the student's code does at each position. It is linear, so the images
+    of the unit vectors say it all.
 
-    Returns:
-        (T, head_dim, head_dim); row i of [t] is the image of unit vector i at position t.
+    Raises:
+        UserError: there are too many.
     """
-    table = model.blocks[0].attn.rope_cache.cpu()
-    T, width = table.shape[0], 2 * table.shape[1]
-    units = torch.eye(width).view(width, 1, 1, width).repeat(1, 1, T, 1)
-    return submission.attention.apply_rotary_emb(units, table)[:, 0].transpose(0, 1)
+    weights = dict(model.named_parameters())
+    count = sum(value.numel() for value in weights.values())
+    if count > MOST_IN_PAGE:
+        raise UserError(
+            f"with {count / 1e6:.1f} million parameters, it is too large to be part of a page."
+        )
+    if "pos_emb" not in weights:
+        table = model.blocks[0].attn.rope_cache.cpu()
+        units = torch.eye(2 * table.shape[1])[:, None, None].repeat(1, 1, len(table), 1)
+        images = submission.attention.apply_rotary_emb(units, table)  # (unit vector, 1, T, width)
+        weights["rotations"] = images[:, 0].permute(1, 2, 0).nan_to_num()
+    return {name: value.cpu().double().numpy().round(5).tolist() for name, value in weights.items()}

@@ -1,140 +1,83 @@
-// The GPT of model.py in JavaScript, for names that are typed into the page: one token at a time,
-// with a cache of keys and values. Every vector is a Float32Array; weights have the names and the
-// layout of the state_dict. How RoPE turns a vector is not known here: the page brings a matrix for
-// each position, made by the student's own code.
+// The GPT of model.py in JavaScript, for names that are typed into the page. Weights have the names
+// and shapes of the state_dict, as nested arrays. How RoPE turns a vector is not known here:
+// weights.rotations has a matrix for each position, made by the student's own code.
 "use strict";
 
-// W x + b, for W of (outputs, inputs), row by row.
-function linear(x, W, b) {
-  const inputs = x.length, result = new Float32Array(W.length / inputs);
-  for (let i = 0; i < result.length; i++) {
-    let sum = b ? b[i] : 0;
-    for (let j = 0, at = i * inputs; j < inputs; j++) sum += W[at + j] * x[j];
-    result[i] = sum;
-  }
-  return result;
-}
+const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
+const add = (x, y) => x.map((value, i) => value + y[i]);
+const linear = (x, W, b) => W.map((row, i) => dot(row, x) + (b ? b[i] : 0));
 
-function add(x, y) {
-  return x.map((value, i) => value + y[i]);
-}
-
-// nn.LayerNorm: the variance is that of the population, eps is torch's default.
+// nn.LayerNorm: the variance is that of the population, 1e-5 is torch's default.
 function layerNorm(x, weight, bias) {
-  let mean = 0, variance = 0;
-  for (const value of x) mean += value / x.length;
-  for (const value of x) variance += (value - mean) ** 2 / x.length;
-  const scale = 1 / Math.sqrt(variance + 1e-5);
-  return x.map((value, i) => (value - mean) * scale * weight[i] + bias[i]);
+  const mean = x.reduce((a, b) => a + b) / x.length, centered = x.map(value => value - mean);
+  const deviation = Math.sqrt(dot(centered, centered) / x.length + 1e-5);
+  return centered.map((value, i) => value / deviation * weight[i] + bias[i]);
 }
 
-// erf(x) = 2/sqrt(pi) exp(-x^2) (x + 2 x^3/3 + 4 x^5/15 + ...), whose terms have one sign.
-function erf(x) {
-  if (Math.abs(x) > 6) return Math.sign(x);
-  let term = x, sum = x;
-  for (let n = 1; Math.abs(term) > 1e-12 * Math.abs(sum); n++) {
-    term *= 2 * x * x / (2 * n + 1);
-    sum += term;
-  }
-  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * sum;
-}
-
-// nn.GELU, which is the exact one.
+// nn.GELU, x (1 + erf(x / sqrt(2))) / 2, with erf to 1.5e-7: Abramowitz and Stegun, 7.1.26.
 function gelu(x) {
-  return x.map(value => 0.5 * value * (1 + erf(value / Math.SQRT2)));
+  const z = Math.abs(x) / Math.SQRT2, t = 1 / (1 + 0.3275911 * z);
+  const series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 +
+    t * 1.061405429))));
+  return x / 2 * (1 + Math.sign(x) * (1 - series * Math.exp(-z * z)));
 }
 
 function softmax(x) {
-  const most = x.reduce((a, b) => Math.max(a, b), -Infinity);
-  const powers = x.map(value => Math.exp(value - most));
-  const sum = powers.reduce((a, b) => a + b, 0);
+  const most = Math.max(...x), powers = x.map(value => Math.exp(value - most));
+  const sum = powers.reduce((a, b) => a + b);
   return powers.map(value => value / sum);
 }
 
-// The position of the largest value, the first of equal ones.
-function argmax(x) {
-  return x.reduce((best, value, i) => value > x[best] ? i : best, 0);
-}
-
-// A text as a model reads it, token by token.
-class Reader {
-  // sizes: {n_layer, n_head, n_embd, block_size}; weights: name -> Float32Array; rotations: null,
-  // or (T, head_dim, head_dim), where row i of a position's matrix is the image of unit vector i;
-  // muted: null, or [layer, head], whose output is zero.
-  constructor(sizes, weights, rotations = null, muted = null) {
-    Object.assign(this, { sizes, weights, rotations, muted, length: 0 });
-    this.cache = Array.from({ length: sizes.n_layer }, () => ({ keys: [], values: [] }));
-  }
-
-  // Read one more token. Returns the logits of the next one, and attention[layer][head], the
-  // weights of this position over all up to it.
-  read(token) {
-    const { n_layer, n_embd, block_size } = this.sizes, w = this.weights, at = this.length;
-    if (at >= block_size) throw new RangeError(`the model reads at most ${block_size} tokens`);
-    let x = w["tok_emb.weight"].slice(token * n_embd, (token + 1) * n_embd);
-    if (w.pos_emb) x = add(x, w.pos_emb.subarray(at * n_embd, (at + 1) * n_embd));
+// Begins a text. Returns read(token), which reads its next token, with the keys and values of those
+// before, and returns the logits of the one after it, and attention: for each head of each layer,
+// this position's weights over all up to it. muted: a head whose output is zero, or null.
+function begin({ n_layer, n_head }, weights, muted = null) {
+  const keys = [], values = [];   // [head][position]
+  let t = 0;
+  return token => {
     const attention = [];
+    let x = weights["tok_emb.weight"][token];
+    if (weights.pos_emb) x = add(x, weights.pos_emb[0][t]);
+    const width = x.length / n_head;
     for (let layer = 0; layer < n_layer; layer++) {
-      const of = name => w[`blocks.${layer}.${name}`];
-      const through = (name, input) => linear(input, of(`${name}.weight`), of(`${name}.bias`));
-      const norm = (name, input) => layerNorm(input, of(`${name}.weight`), of(`${name}.bias`));
-      const input = norm("ln1", x);
-      const [query, key, value] = ["query", "key", "value"].map(
-        name => through(`attn.${name}`, input));
-      const heads = this.attend(layer, this.rotate(query), this.rotate(key), value);
-      attention.push(heads.attention);
-      x = add(x, through("attn.proj", heads.joined));
-      x = add(x, through("mlp.2", gelu(through("mlp.0", norm("ln2", x)))));
+      const apply = (operation, name, input) => operation(input,
+        weights[`blocks.${layer}.${name}.weight`], weights[`blocks.${layer}.${name}.bias`]);
+      const input = apply(layerNorm, "ln1", x), joined = [];
+      const all = ["query", "key", "value"].map(name => apply(linear, `attn.${name}`, input));
+      for (let start = 0; start < x.length; start += width) {
+        const head = attention.length;
+        const [query, key, value] = all.map((vector, i) => {
+          const part = vector.slice(start, start + width);
+          return weights.rotations && i < 2 ? linear(part, weights.rotations[t]) : part;
+        });
+        (keys[head] ||= []).push(key);
+        (values[head] ||= []).push(value);
+        const shares = softmax(keys[head].map(other => dot(query, other) / Math.sqrt(width)));
+        attention.push(shares);
+        for (let i = 0; i < width; i++)
+          joined.push(head === muted ? 0 : dot(shares, values[head].map(other => other[i])));
+      }
+      x = add(x, apply(linear, "attn.proj", joined));
+      const hidden = apply(linear, "mlp.0", apply(layerNorm, "ln2", x)).map(gelu);
+      x = add(x, apply(linear, "mlp.2", hidden));
     }
-    this.length++;
-    const last = layerNorm(x, w["ln_f.weight"], w["ln_f.bias"]);
-    return { logits: linear(last, w["head.weight"]), attention };
-  }
-
-  // What the student's code does to a query or key at this position, head by head.
-  rotate(x) {
-    if (!this.rotations) return x;
-    const width = x.length / this.sizes.n_head, result = new Float32Array(x.length);
-    const size = width ** 2, from = this.length * size;
-    const matrix = this.rotations.subarray(from, from + size);
-    for (let start = 0; start < x.length; start += width)
-      for (let i = 0; i < width; i++)
-        for (let j = 0; j < width; j++) result[start + j] += x[start + i] * matrix[i * width + j];
-    return result;
-  }
-
-  // Scaled dot-product attention of this position, over the keys so far and this one.
-  attend(layer, query, key, value) {
-    const { keys, values } = this.cache[layer], { n_head, n_embd } = this.sizes;
-    const width = n_embd / n_head, joined = new Float32Array(n_embd), attention = [];
-    keys.push(key);
-    values.push(value);
-    for (let head = 0; head < n_head; head++) {
-      const start = head * width, scores = new Float32Array(keys.length);
-      keys.forEach((other, t) => {
-        for (let i = start; i < start + width; i++) scores[t] += query[i] * other[i];
-      });
-      const shares = softmax(scores.map(score => score / Math.sqrt(width)));
-      attention.push(shares);
-      if (this.muted && this.muted[0] === layer && this.muted[1] === head) continue;
-      values.forEach((other, t) => {
-        for (let i = start; i < start + width; i++) joined[i] += shares[t] * other[i];
-      });
-    }
-    return { joined, attention };
-  }
+    t++;
+    x = layerNorm(x, weights["ln_f.weight"], weights["ln_f.bias"]);
+    return { logits: linear(x, weights["head.weight"]), attention };
+  };
 }
 
-// Read a prompt, and go on with the likeliest token until `stop`, or for `steps` tokens, or until
-// the block is full. Returns all tokens and the answer's, without `stop`, and what read() returned
-// for each token.
-function continued(reader, prompt, stop, steps) {
-  const read = prompt.map(token => reader.read(token)), answer = [];
-  while (answer.length < steps && reader.length < reader.sizes.block_size) {
-    const token = argmax(read.at(-1).logits);
-    read.push(reader.read(token));
-    if (token === stop) return { tokens: [...prompt, ...answer, stop], answer, read };
+// Go on from a prompt with the likeliest token until `stop`, for `steps` tokens, or until the block
+// is full. Returns all tokens, the answer's, and what was read from each token.
+function generate(sizes, weights, prompt, stop, muted = null) {
+  const read = begin(sizes, weights, muted), tokens = [...prompt], answer = [];
+  const outputs = tokens.map(read);
+  while (answer.length < sizes.steps && tokens.length < sizes.block_size) {
+    const { logits } = outputs.at(-1), token = logits.indexOf(Math.max(...logits));
+    tokens.push(token);
+    outputs.push(read(token));
+    if (token === stop) break;
     answer.push(token);
   }
-  return { tokens: [...prompt, ...answer], answer, read };
+  return { tokens, answer, outputs };
 }

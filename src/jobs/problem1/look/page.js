@@ -1,270 +1,184 @@
-// The page: what command.py found is in elements of compressed data; this shows it, letter by letter.
+// The page is one form: render() shows what its controls choose.
 
 const $ = id => document.getElementById(id);
-const state = { model: 0, person: 0, letter: 0, layer: 0, head: 0, muted: null, away: false };
-// away: a name was typed in, but the chosen model can't answer it
-// shown: what the chosen model does with the chosen person, from view()
-let facts, models, shown;
+const { chars, sizes, people, looks } = JSON.parse($("facts").textContent), form = $("look");
+const MASK = 1;
+const SIGNS = { "□": ["·", "padding"], "⁇": ["M", "mask"], " ": ["␣", "space"],
+  "\n": ["⏎", "line break"] };   // as they are shown and spoken
+let person = 0;                  // of people; those who were typed in have no place
 
-// --- What is shown ---
+const escaped = text => String(text).replace(/[&<>"]/g, c => `&#${c.charCodeAt()};`);
+const spoken = token => SIGNS[chars[token]]?.[1] ?? chars[token];
+const glyph = token => !(chars[token] in SIGNS) ? escaped(chars[token]) :
+  `<span class="${token === MASK ? "mask" : "muted"}">${SIGNS[chars[token]][0]}</span>`;
+const percent = share =>   // from hundredths of a percent
+  share < 10 ? "&lt;0.1%" : `${(share / 100).toFixed(share < 1000 ? 1 : 0)}%`;
+// Where the largest values are, without those that are 0.
+const largest = (values, count) => [...values.keys()].filter(i => values[i] > 0)
+  .sort((a, b) => values[b] - values[a]).slice(0, count);
+const title = head => `layer ${Math.floor(head / sizes.n_head) + 1}, head ${head % sizes.n_head}`;
+const named = look => `${look.positions}, ${look.stage}`;
 
-const model = () => models[state.model];
-const isOwn = () => state.person === facts.people.length;   // a name that was typed in
-let own = null;                                             // its question, and its result by model
-
-function view() {
-  if (isOwn()) return own.results[state.model];
-  const { question, place } = facts.people[state.person];
-  const person = model().people[state.person], T = person.tokens.length;
-  const size = tokens => facts.sizes.n_layer * facts.sizes.n_head * triangle(tokens.length);
-  const before = model().people.slice(0, state.person);
-  const start = before.reduce((sum, other) => sum + size(other.tokens), 0);
-  const attention = (layer, head, t) => {
-    const row = start + (layer * facts.sizes.n_head + head) * triangle(T) + triangle(t);
-    return Array.from(model().bytes.subarray(row, row + t + 1), byte => byte / 255);
-  };
-  return { ...person, question, place, attention: model().attention && attention };
+// Another content, unless it is the same: screen readers read out every change.
+function put(element, html) {
+  if (element.html !== html) element.innerHTML = element.html = html;
 }
 
-const triangle = n => n * (n + 1) / 2;
-const heads = () => Array.from({ length: facts.sizes.n_layer * facts.sizes.n_head }, (_, i) =>
-  [Math.floor(i / facts.sizes.n_head), i % facts.sizes.n_head]);
-
-// Show another model or person: everything is made anew.
-function show() {
-  shown = view();
-  for (const name of ["positions", "stage"])
-    for (const input of document.getElementsByName(name)) {
-      input.checked = input.value === model()[name];
-      if (name === "stage")
-        input.disabled = !find(model().positions, input.value);
-    }
-  $("person").replaceChildren(...facts.people.map(({ question, place }, i) => {
-    const mark = model().people[i].answer === place ? "✓" : "✗";
-    return new Option(`${mark} ${nameIn(question)}`, i, false, i === state.person);
-  }));
-  if (own)
-    $("person").add(new Option(`? ${nameIn(own.question)}`, facts.people.length, false, isOwn()));
-  state.letter = Math.min(state.letter, shown.tokens.length - 1);
-  $("letters").replaceChildren(...inWords(letterButton));
-  $("heads").replaceChildren(...(shown.attention ? layers() : [make("p", { textContent:
-    "Your attention doesn't pass its weights through attn_drop, as the given code does, so this " +
-    "page can't see them." })]));
-  $("table").closest("section").hidden = !shown.attention;
-  update();
-}
-
-const nameIn = question => question.replace(/^Where was (.*) born\?$/, "$1");
-const find = (positions, stage) =>
-  models.find(each => each.positions === positions && each.stage === stage);
-
-// One element for each token, made by `of`, in words, so that lines break between them.
-function inWords(of) {
-  const result = [];
-  shown.tokens.forEach((token, t) => {
-    const ended = t > 0 && [" ", "\n"].includes(facts.chars[shown.tokens[t - 1]]);
-    if (t === 0 || ended || token === 1) result.push(make("span", { className: "word" }));
-    result.at(-1).append(of(token, t));
+// Letters, shaded by the shares of attention from the chosen one; the power makes small ones
+// visible. Lines break between words.
+function letters(tokens, letter, shares) {
+  const asked = tokens.indexOf(MASK), html = tokens.map((token, t) => {
+    const share = !shares ? "" : t > letter ? "later, hidden" : percent(shares[t]);
+    const ended = token === MASK || [" ", "\n"].includes(chars[tokens[t - 1]]);
+    return `${ended ? '</span><span class="word">' : ""}<span role="img" data-letter="${t}" title="${share}"
+      class="${t > letter ? "muted" : t === letter ? "chosen" : ""} ${t > asked ? "answer" : ""}"
+      style="--weight: ${shares && t <= letter ? ((shares[t] / 10000) ** 0.6).toFixed(3) : 0}"
+      aria-label="${escaped(spoken(token))} ${share}">${glyph(token)}</span>`;
   });
-  return result;
+  return `<span class="word">${html.join("")}</span>`;
 }
 
-function letterButton(token, t) {
-  const button = make("button", { type: "button", onclick: () => choose(t) }, glyph(token));
-  button.setAttribute("role", "radio");
-  button.classList.add("text");
-  button.classList.toggle("answer", t > shown.question.length);
-  return button;
+// An answer, each letter marked by whether it is the other answer's at this place.
+function marked(answer, other) {
+  const html = [...answer].map((c, i) =>
+    `<span class="${c === [...other][i] ? "good" : "bad"}">${escaped(c)}</span>`);
+  return `<span class="text" role="img" aria-label="${escaped(answer) || "nothing"}">${
+    html.join("") || "nothing"}</span>`;
 }
 
-// The heads as cards, a grid for each layer.
-function layers() {
-  const grids = [];
-  for (const [layer, head] of heads()) {
-    if (head === 0)
-      grids.push(make("h3", { textContent: `Layer ${layer + 1}` }),
-        make("div", { className: "layer" }));
-    const strip = make("span", { className: "strip text", ariaHidden: "true" },
-      ...inWords(token => make("span", { className: "cell" }, glyph(token))));
-    const see = make("button", { type: "button", className: "see",
-      onclick: () => { Object.assign(state, { layer, head }); update(); } }, make("span"), strip);
-    const mute = make("button", { type: "button", className: "mute", onclick: () => {
-      const again = state.muted && state.muted[0] === layer && state.muted[1] === head;
-      state.muted = again ? null : [layer, head];
-      update();
-    } });
-    grids.at(-1).append(make("div", { className: "head" }, see, mute));
-  }
-  return grids;
+// How many people a model knows, and which head it needs most for that.
+function summary({ seen }) {
+  const listed = people.filter(([, place]) => place !== null);
+  const right = answer => listed.filter(([, place], i) => answer(seen[i]) === place).length;
+  const all = right(each => each.answer), text = `This model answers ${all} of these ${
+    listed.length} people right.`;
+  const counts = seen[0].muted.map((_, head) => right(each => each.muted[head]));
+  const least = counts.indexOf(Math.min(...counts));
+  return all === 0 ? text : `${text} The head that it needs most is ${title(least)}: without it, ${
+    counts[least]}.`;
 }
 
-// Show another letter or head, or mute one.
-function update() {
-  const { tokens, attention, muted } = shown, { letter, layer, head } = state;
-  verdict();
-  $("after").replaceChildren("After ", make("span", { className: "text" }, glyph(tokens[letter])),
-    `, letter ${letter + 1}, the likeliest next characters`);
-  $("likeliest").replaceChildren(...shown.likeliest[letter].map(([token, share]) => {
-    const bar = make("span", { className: "bar" });
-    bar.style.width = `${100 * share}%`;
-    const name = make("span", { className: "text" }, glyph(token));
-    return make("li", {}, name, make("span", { className: "share", textContent: percent(share) }),
-      make("span", {}, bar));
-  }));
-  $("shown").textContent = title(layer, head);
-  shade([...$("letters").querySelectorAll("button")], attention && attention(layer, head, letter));
-  $("letters").querySelectorAll("button").forEach((button, t) => {
-    button.setAttribute("aria-checked", t === letter);
-    button.tabIndex = t === letter ? 0 : -1;
-    button.ariaLabel = `${spoken(tokens[t])}, ${t + 1} of ${tokens.length}` +
-      (button.title ? `, ${button.title}` : "");
+function render() {
+  const [question, place] = people[person];
+  const able = looks.filter(each => each.seen && (place !== null || each.weights));
+  let look = looks[form.model.value];
+  if (!able.includes(look)) look = able.find(each => each.positions === look.positions) || able[0];
+  for (const radio of form.model) radio.disabled = !able.includes(looks[radio.value]);
+  form.model.value = looks.indexOf(look);
+  const { tokens, answer, muted, next, attention } = look.seen[person] ||= ask(look, question);
+  put(form.person, people.map(([asked, right], i) => `<option value="${i}" ${
+    i === person ? "selected" : ""}>${right === null ? "?" : look.seen[i].answer === right ? "✓" : "✗"
+  } ${escaped(asked.replace(/^Where was (.*) born\?$/, "$1"))}</option>`).join(""));
+
+  form.letter.max = tokens.length - 1;
+  const letter = form.letter.valueAsNumber, head = form.head.value, mute = form.mute.value;
+  form.letter.ariaValueText = `${spoken(tokens[letter])}, ${letter + 1} of ${tokens.length}`;
+  put($("verdict"), `<span class="printed">${named(look)}:</span> ${escaped(question)} <b>${
+    escaped(answer) || "nothing"}</b>` + (place === null ? `. Whether that is right, only you know.
+    Names of your own are answered by finetuned models only.` : answer === place
+    ? ' <b class="good">✓ right</b>.'
+    : ` <b class="bad">✗ wrong</b>: the place is ${escaped(place)}.`));
+  put($("shown"), title(head));
+  put($("letters"), letters(tokens, letter, attention?.[head][letter]));
+  put($("all"), marked(answer, place ?? answer));
+  const without = muted[mute] ?? null, [kind, sign, end] =
+    without === answer ? ["good", "✓", "survives"] : ["bad", "✗", "changes"];
+  put($("without"), without === null ? "<span>without a head:</span> mute one below"
+    : `<span>without ${title(mute)}:</span> ${marked(without, answer)}
+      <b class="${kind}">${sign} the answer ${end}</b>`);
+  put($("right"), place === null ? "" : `<span>right:</span> ${marked(place, place)}`);
+  put($("after"), `After <span class="text">${glyph(tokens[letter])}</span>, letter ${letter + 1},
+    the likeliest next characters`);
+  put($("likeliest"), largest(next[letter], 5).map(token => `<li><span class="text">${glyph(token)}
+    </span> ${percent(next[letter][token])}
+    <span class="bar" style="width: ${next[letter][token] / 100}%"></span></li>`).join(""));
+  put($("summary"), summary(look));
+
+  $("heads").hidden = !attention;
+  $("hidden").hidden = attention;
+  if (attention) $("heads").querySelectorAll("tbody tr").forEach((row, i) => {
+    const from = attention[i][letter].slice(0, letter + 1);
+    const order = largest(from, 3);
+    put(row.cells[1], `<span class="text" aria-hidden="true">${letters(tokens, letter, from)}</span>`);
+    for (const k of [0, 1, 2]) put(row.cells[2 + k], order[k] === undefined ? "" :
+      `${escaped(spoken(tokens[order[k]]))} (${order[k] + 1}), ${percent(from[order[k]])}`);
+    put($(`mute-${i}`), muted[i] === null ? "…" : muted[i] === answer
+      ? '<b class="good">✓ survives</b>' : `<b class="bad">✗ ${escaped(muted[i]) || "nothing"}</b>`);
   });
-  if (!attention) return;
-  document.querySelectorAll(".head").forEach((card, i) => {
-    const [l, h] = heads()[i], shares = attention(l, h, letter), [see, mute] = card.children;
-    const most = argmax(shares), chosen = l === layer && h === head;
-    const off = state.muted !== null && state.muted[0] === l && state.muted[1] === h;
-    see.firstChild.replaceChildren(make("b", { textContent: `Head ${h}` }), " most on ",
-      make("span", { className: "text" }, glyph(tokens[most])), ` ${percent(shares[most])}`);
-    see.setAttribute("aria-pressed", chosen);
-    see.setAttribute("aria-label", `Head ${h} of layer ${l + 1}, most on ` +
-      `${spoken(tokens[most])}, ${percent(shares[most])}`);
-    card.classList.toggle("chosen", chosen);
-    card.classList.toggle("off", off);
-    const spans = [...card.querySelectorAll(".cell")];
-    shade(spans, shares);
-    spans.forEach((span, t) => span.classList.toggle("from", t === letter));
-    mute.hidden = muted === null;
-    if (mute.hidden) return;
-    const answer = muted[l][h], same = answer === shown.answer;
-    mute.setAttribute("aria-pressed", off);
-    const result = same ? "✓ survives" : `✗ ${said(answer)}`;
-    mute.replaceChildren(off ? "muted: " : "mute: ", answer === undefined ? "…" :
-      make("span", { className: same ? "good" : "bad", textContent: result }));
-    mute.setAttribute("aria-label", `Mute ${title(l, h)}: ` + (answer === undefined ? "computing" :
-      same ? "the answer survives" : `it says ${said(answer)}`));
+}
+
+function choose(index) {
+  person = index;
+  const mask = [...people[person][0]].length;   // the answer begins after it
+  Object.assign(form.letter, { max: mask, value: mask });
+  render();
+}
+
+// What a model does with a question that was typed in; the answers without a head follow.
+function ask(look, question) {
+  const prompt = [...[...question].map(c => chars.indexOf(c)), MASK];
+  const answered = muted => generate(sizes, look.weights, prompt, MASK, muted);
+  const place = ({ answer }) => answer.filter(token => token).map(token => chars[token]).join("")
+    .replace(/[\n\t]/g, " ").trim();
+  const result = answered(null), scaled = shares => shares.map(share => 10000 * share);
+  const muted = result.outputs[0].attention.map(() => null);
+  const mute = head => setTimeout(() => {   // one by one: the page stays alive
+    muted[head] = place(answered(head));
+    render();
+    if (head + 1 < muted.length) mute(head + 1);
   });
-  table();
+  mute(0);
+  return { tokens: result.tokens, answer: place(result), muted,
+    next: result.outputs.map(({ logits }) => scaled(softmax(logits))),
+    attention: muted.map((_, head) => result.outputs.map(at => scaled(at.attention[head]))) };
 }
 
-function verdict() {
-  const { question, answer, place, muted } = shown, right = answer === place;
-  const parts = [make("span", { className: "printed", textContent: `${model().name}: ` }),
-    `${question} `, make("b", { textContent: said(answer) })];
-  if (place === null) parts.push(". Whether that is right, only you know.");
-  else parts.push(" ", make("b", { className: right ? "good" : "bad",
-    textContent: right ? "✓ right" : "✗ wrong" }), right ? "." : `: the place is ${place}.`);
-  replace($("verdict"), ...parts);
-  const without = muted && state.muted && muted[state.muted[0]][state.muted[1]];
-  const lost = typeof without === "string", same = without === answer;
-  const who = state.muted ? `without ${title(...state.muted)}` : "with all heads";
-  $("without").className = lost ? (same ? "good" : "bad") : "";
-  replace($("without"), `${who}: ${lost ? (same ? "✓ " : "✗ ") : ""}${
-    said(lost ? without : answer)}`, make("span", { className: "spoken",
-    textContent: lost ? (same ? ", the answer survives" : ", the answer changes") : "" }));
-  const lines = [["model", answer, place]];
-  if (place !== null) lines.push(["right", place, null]);
-  const last = lost ? [who, without, answer] : ["without a head", null, null];
-  $("compare").replaceChildren(...[...lines, last].flatMap(([name, text, other]) => [
-    make("dt", { textContent: name }),
-    text === null ? make("dd", { className: "muted", textContent: "mute one below" })
-      : letters(text, other)]));
-  $("needed").textContent = needed();
+// Whether this page's own arithmetic gives what the student's code gave.
+function agrees({ weights, seen: [{ tokens, next }] }) {
+  const read = begin(sizes, weights);
+  return tokens.every((token, t) => softmax(read(token).logits).every((share, i) =>
+    Math.abs(10000 * share - next[t][i]) < 500));
 }
 
-// How many of the people are answered right, and which head is needed most.
-function needed() {
-  const people = model().people, right = answerOf => facts.people.filter(
-    ({ place }, i) => answerOf(people[i]) === place).length;
-  const all = right(person => person.answer);
-  let text = `This model answers ${all} of these ${people.length} people right.`;
-  if (all === 0) return text;
-  if (people[0].muted === null)
-    return `${text} No head can be muted: your attention doesn't call proj as the given code does.`;
-  const counts = heads().map(([l, h]) => right(person => person.muted[l][h]));
-  const least = argmax(counts.map(count => -count));
-  return `${text} The head that it needs most is ${title(...heads()[least])}: without it, ` +
-    `${counts[least]}.`;
-}
-
-// --- What is chosen ---
-
-function choose(letter, focus = false) {
-  state.letter = Math.max(0, Math.min(shown.tokens.length - 1, letter));
-  update();
-  if (focus) $("letters").querySelectorAll("button")[state.letter].focus();
-}
-
-function chooseModel(index) {
-  note("");
-  state.model = index;
-  if (isOwn() || state.away) {
-    if (model().weights) return ask(own.question);
-    if (isOwn()) state.person = 0;
-    state.away = true;
-    onlyFinetuned(nameIn(facts.people[state.person].question));
-  }
-  show();
-}
-
-function choosePerson(index) {
-  note("");
-  state.away = false;
-  state.person = index;
-  if (isOwn() && !own.results[state.model]) return ask(own.question);
-  const question = isOwn() ? own.question : facts.people[index].question;
-  state.letter = question.length;   // the MASK, after which the answer begins
-  show();
-}
-
-document.addEventListener("keydown", event => {
-  const inside = $("letters").contains(event.target);
-  if (!shown || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (!inside && event.target !== document.body) return;
-  const before = state.letter - 1, after = state.letter + 1;
-  const to = { ArrowLeft: before, ArrowRight: after, Home: 0, End: Infinity };
-  if (inside) Object.assign(to, { ArrowUp: before, ArrowDown: after });   // else they scroll
-  if (!(event.key in to)) return;
+form.oninput = ({ target }) => {
+  if (target === form.person) choose(Number(form.person.value));
+  else if (target !== $("name")) render();
+};
+form.onclick = ({ target }) => {
+  const cell = target.closest("[data-letter]");
+  if (!cell) return;
+  form.letter.value = cell.dataset.letter;
+  form.letter.focus({ preventScroll: true });   // for the arrow keys
+  render();
+};
+form.onsubmit = event => {
   event.preventDefault();
-  choose(to[event.key], true);
-});
+  const asked = $("name")?.value.trim(), question = `Where was ${asked} born?`;
+  if (!asked) return;
+  const stray = [...question].find(c => !chars.includes(c, 2));
+  const wrong = stray ? `The model has no token for “${stray}”: the corpus doesn't have it.`
+    : [...question].length + 1 >= sizes.block_size
+      ? `The name is too long: the model reads ${sizes.block_size} characters.` : "";
+  $("note").textContent = wrong || unlike;
+  if (wrong || !looks.some(each => each.weights)) return;
+  const known = people.findIndex(([other]) => other === question);
+  choose(known >= 0 ? known : people.push([question, null]) - 1);
+};
 
-$("person").addEventListener("change", event => choosePerson(Number(event.target.value)));
-$("controls").addEventListener("change", event => {
-  if (event.target.name === "stage")
-    chooseModel(models.indexOf(find(model().positions, event.target.value)));
-  if (event.target.name === "positions") {
-    const same = models.filter(each => each.positions === event.target.value);
-    chooseModel(models.indexOf(same.find(each => each.stage === model().stage) || best(same)));
-  }
-});
-$("controls").addEventListener("submit", event => {
-  event.preventDefault();
-  if ($("name") && $("name").value.trim()) ask(`Where was ${$("name").value.trim()} born?`);
-});
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(
-  details => { details.open = true; }));
+const unlike = looks.filter(each => each.weights && !agrees(each)).map(each => {
+  each.weights = null;
+  return `This page computes the given Transformer, and that doesn't give what your code gives, so
+    for names of your own it can't answer for your model (${named(each)}). `;
+}).join("");
+$("note").textContent = unlike;
 
-// The model to begin with.
-const best = some => some.findLast(each => each.stage === "finetuned") || some.at(-1);
-
-// --- Begin ---
-
-async function begin() {
-  facts = JSON.parse(new TextDecoder().decode(await unpack("facts")));
-  models = facts.models;
-  for (const [index, each] of models.entries())
-    each.bytes = each.attention && await unpack(`attention-${index}`);
-  state.model = models.indexOf(best(models));
-  const first = models[state.model].people.findIndex(
-    ({ answer }, i) => answer === facts.people[i].place);
-  choosePerson(Math.max(0, first));
-  if (!shown.attention) return;
-  const sharpness = ([l, h]) => Math.max(...shown.attention(l, h, state.letter).slice(0, -1));
-  const last = heads().filter(([l]) => l === facts.sizes.n_layer - 1);
-  [state.layer, state.head] = last[argmax(last.map(sharpness))];
-  update();
-}
-
-const ready = begin().catch(error => note(typeof DecompressionStream === "undefined"
-  ? "This page needs a browser from 2023 or later." : `This page could not be read: ${error}`));
+// Begin with the last finetuned model, a person that it knows, and the head of the last layer that
+// attends to one other letter most.
+const there = looks.filter(each => each.seen), last = sizes.n_head * (sizes.n_layer - 1);
+const begun = there.findLast(each => each.stage === "finetuned") || there.at(-1);
+const known = Math.max(0, people.findIndex(([, place], i) => begun.seen[i].answer === place));
+const { tokens, attention } = begun.seen[known], mask = tokens.indexOf(MASK);
+const most = attention?.slice(last).map(shares => Math.max(...shares[mask].slice(0, mask))) ?? [0];
+form.model.value = looks.indexOf(begun);
+form.head.value = last + most.indexOf(Math.max(...most));
+choose(known);
