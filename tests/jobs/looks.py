@@ -8,8 +8,10 @@ import torch
 from conftest import DATA, RESULTS, SOLUTION
 from jobs.options import Options
 from jobs.presets import LAPTOP, SMOKE
-from jobs.problem1.look.command import find, make
+from jobs.problem1.look.command import find
 from jobs.problem1.look.page import page
+from jobs.problem1.run_job import sizes
+from jobs.problem1.training import initialize
 
 PRESET = dataclasses.replace(SMOKE, n_layer=2, n_head=3, n_embd=24)
 WEIGHTS = {"vanilla": "vanilla.finetune.params", "rope": "rope.finetune.params"}
@@ -25,9 +27,9 @@ def dataset_of(submission):
 
 def make_models(submission, out):
     """Models by their positions, whose weights are the finetuned ones in `out`."""
-    result, vocab_size = {}, dataset_of(submission).vocab_size
+    result, config = {}, sizes(submission, dataset_of(submission).vocab_size, PRESET)
     for positions, variant in (("learned positions", "vanilla"), ("RoPE", "rope")):
-        model = make(submission, variant, None, vocab_size, options_for(out))
+        model = initialize(submission, variant, config)
         with torch.no_grad():  # so large that mistakes show
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)

@@ -190,6 +190,6 @@ def test_what_a_page_lacks_is_said_in_it(browser, found, tmp_path):
             seen["attention"] = None
     with opened(browser, written(found, tmp_path)) as tab:
         assert "no finetuned model that it can run" in tab.inner_text(".controls")
-        assert "attn_drop" in tab.inner_text("#hidden") and not tab.is_visible("#heads")
+        assert "attn_drop" in tab.inner_text("#summary") and not tab.is_visible("#heads")
         tab.locator("[name=letter]").press("ArrowRight")
         assert violations(tab) == []

@@ -11,7 +11,7 @@ from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
-from jobs.problem1.look.data import see
+from jobs.problem1.answers import as_place, cache_works, generate
 from jobs.problem1.look.page import page
 from jobs.problem1.params import read_params
 from jobs.problem1.run_job import sizes
@@ -60,7 +60,7 @@ def fitting_preset(folder: Path) -> str | None:
     """The preset with the width of the checkpoints in a folder, or None."""
     for file in FILES.values():
         try:
-            state = torch.load(folder / file, map_location="cpu", weights_only=True)
+            state = torch.load(folder / file, "cpu", weights_only=True)
             width = state["tok_emb.weight"].shape[1]
         except Exception:  # missing, or damaged in one of many ways; find() tells the user
             continue
@@ -76,8 +76,8 @@ def find(options: Options) -> dict:
             chars: the vocabulary.
             sizes: block_size, n_layer, n_head, and steps, the most characters of an answer.
             people: (question, place) each.
-            looks: for each of MODELS, its positions and stage; seen, what see() found for each of
-                the people, or None; weights, see weights_in_page(), or None.
+            looks: for each of MODELS, its name, positions and stage; seen, what see() found for
+                each of the people, or None; weights, see weights_in_page(), or None.
             missing: what is not in the page and why, in sentences.
     """
     if not any((options.out / file).exists() for file in FILES.values()):
@@ -92,16 +92,27 @@ def find(options: Options) -> dict:
         options.data / "birth_dev.tsv", dataset.stoi, preset.block_size, answers=True
     )
     questions, steps = [row[0] for row in rows[:PEOPLE]], 1 + max(len(place) for _, place in rows)
+    numbers = {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
     looks, missing, errors = [], [], []
     for (positions, stage), (variant, target) in MODELS.items():
-        look = {"positions": positions, "stage": stage, "seen": None, "weights": None}
+        name, path = f"{positions}, {stage}", target and options.out / FILES[target]
+        look = {"name": name, "positions": positions, "stage": stage, "seen": None, "weights": None}
         looks.append(look)
-        name = f"{positions}, {stage}"
-        if target and not (options.out / FILES[target]).exists():
+        if path and not path.exists():
             missing.append(f"{name}: ./run.sh {target} makes it.")
             continue
         try:
-            model = make(submission, variant, target, dataset.vocab_size, options)
+            seed_everything(options.seed)
+            model = initialize(submission, variant, sizes(submission, dataset.vocab_size, preset))
+            if path:
+                state = read_params(path, model, JOBS[target], target)
+                for key, value in state.items():
+                    if not value.isfinite().all():
+                        raise UserError(
+                            f"{path} has weights that are not finite, in {key}: its training "
+                            "diverged."
+                        )
+                model.load_state_dict(state)
             look["seen"] = see(model, questions, dataset, options.device, steps)
             if stage == "finetuned":
                 look["weights"] = weights_in_page(submission, model)
@@ -113,33 +124,63 @@ def find(options: Options) -> dict:
         raise errors[0]
     return {
         "chars": [dataset.itos[token] for token in range(dataset.vocab_size)],
-        "sizes": {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
-        | {"steps": steps},
+        "sizes": numbers | {"steps": steps},
         "people": rows[:PEOPLE],
         "looks": looks,
         "missing": missing,
     }
 
 
-def make(submission, variant: str, target: str | None, vocab_size: int, options: Options):
-    """The student's new model of a variant, with the weights that a target made, if there is one.
+@torch.no_grad()
+def see(model, questions: list[str], dataset, device: str, steps: int) -> list[dict]:
+    """Ask a GPT questions without MASK; answers have at most `steps` characters. The model is moved
+    to the device, put into eval mode, and watched from then on.
 
-    Raises:
-        UserError: as read_params; or a weight is infinite or NaN.
-        NotImplementedError: the submission lacks a part of it.
+    Returns:
+        For each question, where heads are counted through the layers:
+            tokens: T of them: the question, MASK, the answer and, if the model ended it, MASK.
+            answer: the place, as an evaluation would write it.
+            muted: the answer without each head: with zeros in its columns of proj's weight.
+            next: (T, vocab_size), the probabilities of the token after each.
+            attention: (heads, T, T); None if the code doesn't pass its weights to attn_drop, as the
+                given code does.
     """
-    seed_everything(options.seed)
-    model = initialize(submission, variant, sizes(submission, vocab_size, options.preset))
-    if target:
-        path = options.out / FILES[target]
-        state = read_params(path, model, JOBS[target], target)
-        for name, value in state.items():
-            if not value.isfinite().all():
-                raise UserError(
-                    f"{path} has weights that are not finite, in {name}: its training diverged."
-                )
-        model.load_state_dict(state)
-    return model
+    model.to(device).eval()
+    stop, n_head = dataset.stoi[dataset.MASK_CHAR], model.config.n_head
+    prompts = [
+        torch.tensor([dataset.stoi[ch] for ch in question + dataset.MASK_CHAR], device=device)
+        for question in questions
+    ]
+    cached = cache_works(model, prompts[0][None])
+    answers = generate(model, prompts, steps, stop, cached)
+    muted = []
+    for block in model.blocks:
+        for columns in block.attn.proj.weight.chunk(n_head, dim=1):
+            kept = columns.clone()
+            columns.zero_()
+            without = generate(model, prompts, steps, stop, cached)
+            muted.append([as_place(answer, dataset) for answer in without])
+            columns.copy_(kept)
+    result, weights = [], []
+    for block in model.blocks:
+        if hasattr(block.attn, "attn_drop"):
+            block.attn.attn_drop.register_forward_hook(lambda *call: weights.append(call[-1]))
+    for prompt, answer, without in zip(prompts, answers, zip(*muted)):
+        ended = len(answer) < steps and len(prompt) + len(answer) < model.get_block_size()
+        text, T = prompt.tolist() + answer + [stop] * ended, len(prompt) + len(answer) + ended
+        weights.clear()
+        logits = model(torch.tensor([text], device=device))[0][0].float()
+        shown = [each.shape for each in weights] == [(1, n_head, T, T)] * len(model.blocks)
+        result.append(
+            {
+                "tokens": text,
+                "answer": as_place(answer, dataset),
+                "muted": without,
+                "next": logits.softmax(dim=-1).cpu(),
+                "attention": torch.cat(weights, dim=1)[0].float().cpu() if shown else None,
+            }
+        )
+    return result
 
 
 @torch.no_grad()

@@ -3,7 +3,11 @@
 // weights.rotations has a matrix for each position, made by the student's own code.
 "use strict";
 
-const dot = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0);
+function dot(x, y) {   // much faster than reduce
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
+  return sum;
+}
 const add = (x, y) => x.map((value, i) => value + y[i]);
 const linear = (x, W, b) => W.map((row, i) => dot(row, x) + (b ? b[i] : 0));
 
@@ -67,17 +71,15 @@ function begin({ n_layer, n_head }, weights, muted = null) {
   };
 }
 
-// Go on from a prompt with the likeliest token until `stop`, for `steps` tokens, or until the block
-// is full. Returns all tokens, the answer's, and what was read from each token.
+// Go on from a prompt with the likeliest token, up to `stop`, or for `steps` tokens, or until the
+// block is full. Returns all tokens, and what was read from each.
 function generate(sizes, weights, prompt, stop, muted = null) {
-  const read = begin(sizes, weights, muted), tokens = [...prompt], answer = [];
-  const outputs = tokens.map(read);
-  while (answer.length < sizes.steps && tokens.length < sizes.block_size) {
-    const { logits } = outputs.at(-1), token = logits.indexOf(Math.max(...logits));
-    tokens.push(token);
-    outputs.push(read(token));
-    if (token === stop) break;
-    answer.push(token);
+  const read = begin(sizes, weights, muted), tokens = [...prompt], outputs = tokens.map(read);
+  const end = Math.min(prompt.length + sizes.steps, sizes.block_size);
+  while (tokens.length < end && (tokens.length === prompt.length || tokens.at(-1) !== stop)) {
+    const { logits } = outputs.at(-1);
+    tokens.push(logits.indexOf(Math.max(...logits)));
+    outputs.push(read(tokens.at(-1)));
   }
-  return { tokens, answer, outputs };
+  return { tokens, outputs };
 }

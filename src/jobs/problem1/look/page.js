@@ -2,8 +2,7 @@
 
 const $ = id => document.getElementById(id);
 const { chars, sizes, people, looks } = JSON.parse($("facts").textContent), form = $("look");
-const MASK = 1;
-const SIGNS = { "□": ["·", "padding"], "⁇": ["M", "mask"], " ": ["␣", "space"],
+const MASK = 1, SIGNS = { "□": ["·", "padding"], "⁇": ["M", "mask"], " ": ["␣", "space"],
   "\n": ["⏎", "line break"] };   // as they are shown and spoken
 let person = 0;                  // of people; those who were typed in have no place
 
@@ -17,7 +16,6 @@ const percent = share =>   // from hundredths of a percent
 const largest = (values, count) => [...values.keys()].filter(i => values[i] > 0)
   .sort((a, b) => values[b] - values[a]).slice(0, count);
 const title = head => `layer ${Math.floor(head / sizes.n_head) + 1}, head ${head % sizes.n_head}`;
-const named = look => `${look.positions}, ${look.stage}`;
 
 // Another content, unless it is the same: screen readers read out every change.
 function put(element, html) {
@@ -30,18 +28,19 @@ function letters(tokens, letter, shares) {
   const asked = tokens.indexOf(MASK), html = tokens.map((token, t) => {
     const share = !shares ? "" : t > letter ? "later, hidden" : percent(shares[t]);
     const ended = token === MASK || [" ", "\n"].includes(chars[tokens[t - 1]]);
-    return `${ended ? '</span><span class="word">' : ""}<span role="img" data-letter="${t}" title="${share}"
+    const weight = shares && t <= letter ? (shares[t] / 10000) ** 0.6 : 0;
+    return `${ended ? '</span><span class="word">' : ""}<span role="img" data-letter="${t}"
       class="${t > letter ? "muted" : t === letter ? "chosen" : ""} ${t > asked ? "answer" : ""}"
-      style="--weight: ${shares && t <= letter ? ((shares[t] / 10000) ** 0.6).toFixed(3) : 0}"
+      style="--weight: ${weight.toFixed(3)}" title="${share}"
       aria-label="${escaped(spoken(token))} ${share}">${glyph(token)}</span>`;
   });
   return `<span class="word">${html.join("")}</span>`;
 }
 
-// An answer, each letter marked by whether it is the other answer's at this place.
+// An answer, each letter marked by whether it is the other answer's at this place, if there is one.
 function marked(answer, other) {
-  const html = [...answer].map((c, i) =>
-    `<span class="${c === [...other][i] ? "good" : "bad"}">${escaped(c)}</span>`);
+  const kinds = [...answer].map((c, i) => other && (c === [...other][i] ? "good" : "bad"));
+  const html = [...answer].map((c, i) => `<span class="${kinds[i]}">${escaped(c)}</span>`);
   return `<span class="text" role="img" aria-label="${escaped(answer) || "nothing"}">${
     html.join("") || "nothing"}</span>`;
 }
@@ -50,12 +49,12 @@ function marked(answer, other) {
 function summary({ seen }) {
   const listed = people.filter(([, place]) => place !== null);
   const right = answer => listed.filter(([, place], i) => answer(seen[i]) === place).length;
-  const all = right(each => each.answer), text = `This model answers ${all} of these ${
-    listed.length} people right.`;
   const counts = seen[0].muted.map((_, head) => right(each => each.muted[head]));
-  const least = counts.indexOf(Math.min(...counts));
-  return all === 0 ? text : `${text} The head that it needs most is ${title(least)}: without it, ${
-    counts[least]}.`;
+  const all = right(each => each.answer), least = Math.min(...counts), needed = all === 0 ? "" :
+    ` The head that it needs most is ${title(counts.indexOf(least))}: without it, ${least}.`;
+  return `This model answers ${all} of these ${listed.length} people right.${needed}` +
+    (seen[0].attention ? "" : ` Your attention doesn't pass its weights through attn_drop, as the
+    given code does, so this page can't see them.`);
 }
 
 function render() {
@@ -66,27 +65,29 @@ function render() {
   for (const radio of form.model) radio.disabled = !able.includes(looks[radio.value]);
   form.model.value = looks.indexOf(look);
   const { tokens, answer, muted, next, attention } = look.seen[person] ||= ask(look, question);
-  put(form.person, people.map(([asked, right], i) => `<option value="${i}" ${
-    i === person ? "selected" : ""}>${right === null ? "?" : look.seen[i].answer === right ? "✓" : "✗"
-  } ${escaped(asked.replace(/^Where was (.*) born\?$/, "$1"))}</option>`).join(""));
+  put(form.person, people.map(([asked, right], i) => {
+    const mark = right === null ? "?" : look.seen[i].answer === right ? "✓" : "✗";
+    const name = escaped(asked.replace(/^Where was (.*) born\?$/, "$1"));
+    return `<option value="${i}" ${i === person ? "selected" : ""}>${mark} ${name}</option>`;
+  }).join(""));
 
   form.letter.max = tokens.length - 1;
   const letter = form.letter.valueAsNumber, head = form.head.value, mute = form.mute.value;
   form.letter.ariaValueText = `${spoken(tokens[letter])}, ${letter + 1} of ${tokens.length}`;
-  put($("verdict"), `<span class="printed">${named(look)}:</span> ${escaped(question)} <b>${
+  put($("verdict"), `${look.name}: ${escaped(question)} <b>${
     escaped(answer) || "nothing"}</b>` + (place === null ? `. Whether that is right, only you know.
     Names of your own are answered by finetuned models only.` : answer === place
     ? ' <b class="good">✓ right</b>.'
     : ` <b class="bad">✗ wrong</b>: the place is ${escaped(place)}.`));
   put($("shown"), title(head));
   put($("letters"), letters(tokens, letter, attention?.[head][letter]));
-  put($("all"), marked(answer, place ?? answer));
-  const without = muted[mute] ?? null, [kind, sign, end] =
-    without === answer ? ["good", "✓", "survives"] : ["bad", "✗", "changes"];
-  put($("without"), without === null ? "<span>without a head:</span> mute one below"
-    : `<span>without ${title(mute)}:</span> ${marked(without, answer)}
-      <b class="${kind}">${sign} the answer ${end}</b>`);
-  put($("right"), place === null ? "" : `<span>right:</span> ${marked(place, place)}`);
+  put($("all"), marked(answer, place));
+  const end = muted[mute] === answer ? '<b class="good">✓ the answer survives</b>'
+    : '<b class="bad">✗ the answer changes</b>';
+  put($("without"), mute === "" ? "<span>without a head:</span> mute one below"
+    : `<span>without ${title(mute)}:</span> ${
+      muted[mute] === null ? "…" : `${marked(muted[mute], answer)} ${end}`}`);
+  put($("right"), place === null ? "" : `<span>right:</span> ${marked(place, null)}`);
   put($("after"), `After <span class="text">${glyph(tokens[letter])}</span>, letter ${letter + 1},
     the likeliest next characters`);
   put($("likeliest"), largest(next[letter], 5).map(token => `<li><span class="text">${glyph(token)}
@@ -95,15 +96,14 @@ function render() {
   put($("summary"), summary(look));
 
   $("heads").hidden = !attention;
-  $("hidden").hidden = attention;
   if (attention) $("heads").querySelectorAll("tbody tr").forEach((row, i) => {
-    const from = attention[i][letter].slice(0, letter + 1);
-    const order = largest(from, 3);
-    put(row.cells[1], `<span class="text" aria-hidden="true">${letters(tokens, letter, from)}</span>`);
+    const from = attention[i][letter].slice(0, letter + 1), order = largest(from, 3);
+    put(row.cells[1].firstChild, letters(tokens, letter, from));
     for (const k of [0, 1, 2]) put(row.cells[2 + k], order[k] === undefined ? "" :
       `${escaped(spoken(tokens[order[k]]))} (${order[k] + 1}), ${percent(from[order[k]])}`);
     put($(`mute-${i}`), muted[i] === null ? "…" : muted[i] === answer
-      ? '<b class="good">✓ survives</b>' : `<b class="bad">✗ ${escaped(muted[i]) || "nothing"}</b>`);
+      ? '<b class="good">✓ survives</b>'
+      : `<b class="bad">✗ ${escaped(muted[i]) || "nothing"}</b>`);
   });
 }
 
@@ -118,10 +118,10 @@ function choose(index) {
 function ask(look, question) {
   const prompt = [...[...question].map(c => chars.indexOf(c)), MASK];
   const answered = muted => generate(sizes, look.weights, prompt, MASK, muted);
-  const place = ({ answer }) => answer.filter(token => token).map(token => chars[token]).join("")
-    .replace(/[\n\t]/g, " ").trim();
+  const place = ({ tokens }) => tokens.slice(prompt.length).filter(token => token > MASK)
+    .map(token => chars[token]).join("").replace(/[\n\t]/g, " ").trim();
   const result = answered(null), scaled = shares => shares.map(share => 10000 * share);
-  const muted = result.outputs[0].attention.map(() => null);
+  const muted = Array(sizes.n_layer * sizes.n_head).fill(null);
   const mute = head => setTimeout(() => {   // one by one: the page stays alive
     muted[head] = place(answered(head));
     render();
@@ -133,17 +133,7 @@ function ask(look, question) {
     attention: muted.map((_, head) => result.outputs.map(at => scaled(at.attention[head]))) };
 }
 
-// Whether this page's own arithmetic gives what the student's code gave.
-function agrees({ weights, seen: [{ tokens, next }] }) {
-  const read = begin(sizes, weights);
-  return tokens.every((token, t) => softmax(read(token).logits).every((share, i) =>
-    Math.abs(10000 * share - next[t][i]) < 500));
-}
-
-form.oninput = ({ target }) => {
-  if (target === form.person) choose(Number(form.person.value));
-  else if (target !== $("name")) render();
-};
+form.oninput = ({ target }) => target === form.person ? choose(Number(target.value)) : render();
 form.onclick = ({ target }) => {
   const cell = target.closest("[data-letter]");
   if (!cell) return;
@@ -165,17 +155,21 @@ form.onsubmit = event => {
   choose(known >= 0 ? known : people.push([question, null]) - 1);
 };
 
-const unlike = looks.filter(each => each.weights && !agrees(each)).map(each => {
+// Does this page's own arithmetic give what the student's code gave?
+const unlike = looks.filter(each => each.weights).map(each => {
+  const [{ tokens, next }] = each.seen, read = begin(sizes, each.weights);
+  if (tokens.every((token, t) => softmax(read(token).logits).every((share, i) =>
+    Math.abs(10000 * share - next[t][i]) < 500))) return "";
   each.weights = null;
   return `This page computes the given Transformer, and that doesn't give what your code gives, so
-    for names of your own it can't answer for your model (${named(each)}). `;
+    for names of your own it can't answer for your model (${each.name}). `;
 }).join("");
 $("note").textContent = unlike;
 
 // Begin with the last finetuned model, a person that it knows, and the head of the last layer that
 // attends to one other letter most.
-const there = looks.filter(each => each.seen), last = sizes.n_head * (sizes.n_layer - 1);
-const begun = there.findLast(each => each.stage === "finetuned") || there.at(-1);
+const last = sizes.n_head * (sizes.n_layer - 1), shown = looks.filter(each => each.seen);
+const begun = shown.findLast(each => each.stage === "finetuned") || shown.at(-1);
 const known = Math.max(0, people.findIndex(([, place], i) => begun.seen[i].answer === place));
 const { tokens, attention } = begun.seen[known], mask = tokens.indexOf(MASK);
 const most = attention?.slice(last).map(shares => Math.max(...shares[mask].slice(0, mask))) ?? [0];

@@ -1,6 +1,4 @@
-"""The page look.html: its frame, and what command.find() found. page.js shows it; model.js answers
-for names that are typed in.
-"""
+"""The page look.html: page.js shows what command.find() found, model.js answers for new names."""
 
 import json
 from html import escape
@@ -30,7 +28,8 @@ def page(facts: dict) -> str:
         [
             f'<label id="head-{i}"><input type="radio" name="head" value="{i}"> '
             f"Layer {i // n_head + 1}, head {i % n_head}</label>",
-            *[""] * 4,
+            '<span class="text" aria-hidden="true"></span>',
+            *[""] * 3,
             f'<label><input type="radio" name="mute" value="{i}" '
             f'aria-labelledby="head-{i} mute-{i}"> <span id="mute-{i}"></span></label>',
         ]
@@ -71,8 +70,6 @@ the more the chosen one attends to it, in <b id="shown"></b>.</p>
 <p>The letters are shaded by how much the chosen one, which is framed, attends to them. Choose a
 head to see it large; mute one to see whether the answer survives without it.</p>
 <p id="summary"></p>
-<p id="hidden">Your attention doesn't pass its weights through attn_drop, as the given code does, so
-this page can't see them.</p>
 <div id="heads">{table(caption, head, heads)}</div>
 </form>
 {missing and f"<h2>What is not in this page</h2><ul>{missing}</ul>"}
