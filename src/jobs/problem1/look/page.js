@@ -73,7 +73,8 @@ function render() {
 
   form.letter.max = tokens.length - 1;
   const letter = form.letter.valueAsNumber, head = form.head.value, mute = form.mute.value;
-  form.letter.ariaValueText = `${spoken(tokens[letter])}, ${letter + 1} of ${tokens.length}`;
+  form.letter.setAttribute("aria-valuetext",
+    `${spoken(tokens[letter])}, ${letter + 1} of ${tokens.length}`);
   put($("verdict"), `${look.name}: ${escaped(question)} <b>${
     escaped(answer) || "nothing"}</b>` + (place === null ? `. Whether that is right, only you know.
     Names of your own are answered by finetuned models only.` : answer === place
@@ -143,20 +144,21 @@ form.onclick = ({ target }) => {
 };
 form.onsubmit = event => {
   event.preventDefault();
-  const asked = $("name")?.value.trim(), question = `Where was ${asked} born?`;
-  if (!asked) return;
+  const name = $("name")?.value.trim(), question = `Where was ${name} born?`;
+  if (!name) return;
   const stray = [...question].find(c => !chars.includes(c, 2));
   const wrong = stray ? `The model has no token for “${stray}”: the corpus doesn't have it.`
     : [...question].length + 1 >= sizes.block_size
       ? `The name is too long: the model reads ${sizes.block_size} characters.` : "";
   $("note").textContent = wrong || unlike;
   if (wrong || !looks.some(each => each.weights)) return;
+  $("name").value = "";   // Enter in another field would ask again
   const known = people.findIndex(([other]) => other === question);
   choose(known >= 0 ? known : people.push([question, null]) - 1);
 };
 
 // Does this page's own arithmetic give what the student's code gave?
-const unlike = looks.filter(each => each.weights).map(each => {
+const unlike = $("note").textContent = looks.filter(each => each.weights).map(each => {
   const [{ tokens, next }] = each.seen, read = begin(sizes, each.weights);
   if (tokens.every((token, t) => softmax(read(token).logits).every((share, i) =>
     Math.abs(10000 * share - next[t][i]) < 500))) return "";
@@ -164,7 +166,6 @@ const unlike = looks.filter(each => each.weights).map(each => {
   return `This page computes the given Transformer, and that doesn't give what your code gives, so
     for names of your own it can't answer for your model (${each.name}). `;
 }).join("");
-$("note").textContent = unlike;
 
 // Begin with the last finetuned model, a person that it knows, and the head of the last layer that
 // attends to one other letter most.
