@@ -161,6 +161,14 @@ def test_code_that_hides_its_weights_is_shown_without_them(models, tmp_path):
     assert '"attention":null' in page(found)
 
 
+def test_heads_are_muted_however_the_code_uses_proj(models, found, tmp_path):
+    other = Edit("attention.py", "self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)")
+    looks = find(options_for(tmp_path, make((other,), tmp_path / "code")))["looks"]
+    for look, expected in zip(looks, found["looks"], strict=True):
+        for seen, right in zip(look["seen"] or (), expected["seen"] or (), strict=True):
+            assert seen["muted"] == right["muted"]
+
+
 def test_a_model_that_is_too_large_is_not_asked_names(models, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "MOST_IN_PAGE", 10_000)
     text = page(find(options_for(tmp_path)))
