@@ -73,6 +73,7 @@ STYLE = {
     "xtick.major.size": 0,
     "ytick.major.size": 0,
     "lines.linewidth": 1.4,
+    "path.simplify_threshold": 1.0,  # of a pixel: long lines stay small
     "legend.frameon": False,
     "legend.handlelength": 2.8,
     "savefig.transparent": True,

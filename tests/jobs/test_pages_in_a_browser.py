@@ -5,9 +5,9 @@ import pytest
 from browser import SIZES, opened, sideways, smallest_text, violations
 from conftest import SOLUTION
 from jobs.package import load_module
-from jobs.problem5.report import page
-from jobs.problem6 import dashboard_page
+from jobs.problem5 import report as encoder_report
 from jobs.problem6.broken_training import write_page
+from jobs.problem6.dashboard import page
 from jobs.problem6.practice import practice_monitor
 from jobs.targets import SMALL
 from looks import references
@@ -21,7 +21,7 @@ __all__ = ["small"]  # a fixture: trainings at a fraction of their size
 def dashboard(folder):
     alarms = [("exploding_loss", 5000, "It rises."), ("dead_attention", 7000, "Head 3." + "x" * 99)]
     header = {"total_steps": 12_500, "reference_loss": 0.5}
-    html = dashboard_page.page(header, records_that_learn(), alarms)
+    html = page(header, records_that_learn(), alarms)
     (folder / "page.html").write_text(html, encoding="utf-8")
 
 
@@ -37,7 +37,7 @@ def practice(folder):
 
 
 def report(folder):
-    html = page(*odd_numbers(), seed=0, seconds=1.5)
+    html = encoder_report.page(*odd_numbers(), seed=0, seconds=1.5)
     (folder / "page.html").write_text(html, encoding="utf-8")
 
 

@@ -1,20 +1,23 @@
-"""Shared code of the three set-ups: texts, finding what is missing in fixes.py, tables, plots."""
+"""What the three set-ups of question 6e share: the text, the training, and what is said of it."""
 
 import math
-import re
-import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import fmean
 
 import torch
 import torch.nn as nn
+from tqdm import tqdm
 
 from common.files import UserError, read_documents, write_text
 from common.pages import document
-from jobs.problem6.over_steps import Run, chart, finite
+from jobs.errors import explain
+from jobs.options import ROOT
+from jobs.problem6.over_steps import chart
 from jobs.targets import Target
 
-TEXT = Path(__file__).resolve().parents[3] / "data" / "laptop" / "wiki.txt"
+TEXT = ROOT / "data" / "laptop" / "wiki.txt"
+MAX_NORM = 1.0  # of all gradients together, where they are clipped
 
 
 def characters() -> tuple[torch.Tensor, int]:
@@ -26,124 +29,126 @@ def characters() -> tuple[torch.Tensor, int]:
     return torch.tensor([numbers[character] for character in text]), len(numbers)
 
 
-def batches(
-    text: torch.Tensor, rows: int, length: int, steps: int, seed: int
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Random pieces of a text: `steps` pairs of x and y, (rows, length), where y has the next token
-    for each token of x.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
-        start = torch.randint(len(text) - length, (rows, 1), generator=generator)
-        pieces = text[start + torch.arange(length + 1)]
-        yield pieces[:, :-1], pieces[:, 1:]
+class Characters(nn.Module):
+    """The embeddings of characters and of exactly `length` positions."""
+
+    def __init__(self, vocab: int, length: int, width: int):
+        super().__init__()
+        self.token, self.position = nn.Embedding(vocab, width), nn.Embedding(length, width)
+
+    def forward(self, idx: torch.Tensor) -> torch.Tensor:
+        """(B, length) -> (B, length, width)."""
+        return self.token(idx) + self.position.weight
 
 
 def descend(
-    model: Callable,
+    model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
-    after_backward: Callable | None = None,
+    text: torch.Tensor,
+    shape: tuple[int, int],
+    steps: int,
+    seed: int,
+    clip: Callable | None = None,
 ) -> Iterator[float]:
-    """Train on pairs of x and y, and yield each loss before its step, so that a caller who stops
-    iterating ends the training.
+    """Train to predict the next token, and yield each loss before its step, up to one that is not
+    finite.
 
     Args:
-        model: returns logits, (B, T, V), for x, (B, T).
-        after_backward: called when the gradients are computed.
+        model: returns logits, (B, T, V), for x, (B, T); or a tuple that begins with them.
+        text: tokens, int64. shape: (B, T) of the random pieces of it.
+        clip: called with the parameters and MAX_NORM when the gradients are computed.
     """
-    objective = nn.CrossEntropyLoss()
-    for x, y in pairs:
-        loss = objective(model(x).mT, y)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        start = torch.randint(len(text) - shape[1], (shape[0], 1), generator=generator)
+        pieces = text[start + torch.arange(shape[1] + 1)]
+        logits = model(pieces[:, :-1])
+        logits = logits[0] if isinstance(logits, tuple) else logits
+        loss = nn.functional.cross_entropy(logits.mT, pieces[:, 1:])
         yield loss.item()
+        if not loss.isfinite():
+            return
         optimizer.zero_grad()
         loss.backward()
-        if after_backward is not None:
-            after_backward()
+        if clip is not None:
+            clip(model.parameters(), MAX_NORM)
         optimizer.step()
 
 
-def trial(what: str, call: Callable, expected: str, fits: Callable) -> bool:
-    """Call a student's function on a small example; returns whether it is implemented.
+def train(ways: dict[str, Iterator[float]], steps: int) -> dict[str, list[float]]:
+    """The losses of each way to train, with a bar."""
+    bar = {"total": steps, "unit": "step", "leave": False}
+    return {name: list(tqdm(losses, f"Training, {name}", **bar)) for name, losses in ways.items()}
 
-    If not, its name and place are printed.
+
+def look(trials: dict[str, tuple[Callable, object, str]]) -> list[str]:
+    """Call the student's functions on small examples; prints the names and places of those that are
+    missing, and returns the names of the others.
+
+    Args:
+        trials: by name, a call; what require wants; and the arguments, in words.
 
     Raises:
-        UserError: its result is not the `expected` one, as decided by `fits`.
+        UserError: as require.
     """
-    try:
-        result = call()
-    except NotImplementedError as error:
-        if not re.match(r"\d\w+: ", str(error)):  # not one of our stubs
-            raise
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        print(f"  {what}: {frame.filename}, line {frame.lineno}")
-        return False
-    if not fits(result):
+    print("Missing in fixes.py:")
+    there = []
+    for name, (call, right, example) in trials.items():
+        try:
+            require(name, call(), right, example)
+            there.append(name)
+        except NotImplementedError as error:
+            told = explain(error)
+            if told.exit_code != 3:  # not one of our stubs
+                raise
+            print(f"  {name}: {str(told).rpartition('Where: ')[2]}")
+    if len(there) == len(trials):
+        print("  nothing")
+    return there
+
+
+def require(name: str, result, right, example: str) -> None:
+    """Raise UserError, with the example's words, unless a result is a tensor of the shape and dtype
+    of the right one without NaN, or of the right one's type; None: it may be anything.
+    """
+
+    def kind(value):
+        if not isinstance(value, torch.Tensor):
+            return type(value).__name__
+        nan = " with NaN in it" if value.isnan().any() else ""
+        return (
+            f"{str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{nan}"
+        )
+
+    if right is not None and kind(result) != kind(right):
+        value = "" if isinstance(result, torch.Tensor) else f" {str(result)[:100]}"
         raise UserError(
-            f"{what} of fixes.py returned {describe(result)}. It should return {expected}."
+            f"{name} of fixes.py returned {kind(result)}{value} for {example}. It should return a "
+            f"{kind(right)}."
         )
-    return True
 
 
-def describe(value) -> str:
-    """A short description of what a student's function returned."""
-    if isinstance(value, torch.Tensor):
-        text = (
-            f"a tensor of shape {tuple(value.shape)} and dtype "
-            f"{str(value.dtype).removeprefix('torch.')}"
-        )
-        return f"{text} with NaN in it" if value.isnan().any() else text
-    return f"{type(value).__name__} {str(value)[:100]}" if value is not None else "None"
-
-
-def is_tensor(value, shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> bool:
-    """Whether it is a tensor of this shape and dtype, without NaN."""
-    return (
-        isinstance(value, torch.Tensor)
-        and value.shape == shape
-        and value.dtype == dtype
-        and not value.isnan().any()
-    )
-
-
-def mean_at(losses: list[float], step: int, size: int = 10) -> float:
-    """The mean of up to `size` losses up to this step, counted from 1; NaN if the training ended
-    before.
+def print_table(columns: dict[str, list[float]], steps: tuple[int, ...], size: int = 1) -> None:
+    """Print means of up to `size` values of each column up to these steps, counted from 1; nan
+    after its end.
     """
-    return (
-        math.nan
-        if step > len(losses)
-        else sum(losses[max(0, step - size) : step]) / min(step, size)
-    )
+    rows = [["step", *columns]]
+    for step in steps:
+        last = [values[max(0, step - size) : step] for values in columns.values()]
+        ended = [step > len(values) for values in columns.values()]
+        means = [math.nan if over else fmean(values) for over, values in zip(ended, last)]
+        rows.append([str(step), *(f"{mean:.4g}" for mean in means)])
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    print()
+    for row in rows:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
+    print(f"(means of {size} steps)\n" if size > 1 else "")
 
 
-def table(rows: list[list[str]]) -> str:
-    """The rows as aligned columns; the first row has the names."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
-    )
-
-
-def losses_drawn(runs: dict[str, list[float]], bounds: dict[str, float]) -> str:
-    """A plot of the losses of trainings, by name, as HTML; bounds: as chart."""
-    lines = {name: list(enumerate(losses, start=1)) for name, losses in runs.items()}
-    ends = [f"{name}: {ending(line)}" for name, line in lines.items()]
-    says = f"The loss in nats. At the end: {', '.join(ends)}."
-    values = [value for line in lines.values() for value in finite(line)]
-    if len(values) < sum(map(len, runs.values())):
-        says = f"{says[:-1]}; a cross above the plot is a loss that is not finite."
-    run = Run({}, [{"step": max(map(len, runs.values()))}], [])
-    return chart(run, "loss", lines, says, bounds, log=max(values) > 20 * min(values) > 0)
-
-
-def ending(line: list[tuple[int, float]]) -> str:
-    """The last loss, or from where on it is not finite."""
-    if math.isfinite(line[-1][1]):
-        return f"{line[-1][1]:.3g}"
-    known = [step for step, loss in line if math.isfinite(loss)]
-    return f"not finite from step {max(known, default=0) + 1} on"
+def losses_drawn(runs: dict[str, list[float]], **bounds: float) -> str:
+    """A plot of the losses of trainings, by name, as HTML; bounds as in chart."""
+    lines = {name: enumerate(losses, start=1) for name, losses in runs.items()}
+    return chart("loss", "The loss in nats.", lines, max(map(len, runs.values())), bounds)
 
 
 def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -> None:

@@ -1,12 +1,14 @@
-"""Plots of the records of a training over its steps, for the pages of problem 6."""
+"""Plots of a training over its steps, and the table of its alarms, for the pages of problem 6."""
 
-import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
 
 from common import pages
-from common.pages import BAD, DASHES, MUTED, SECOND, figure, hue
+from common.pages import BAD, DASHES, MUTED, SECOND, figure, hue, table
 
-# The section in which an alarm is drawn.
+# The key of the records whose plot shows an alarm.
 SECTION = {
     "exploding_loss": "loss",
     "slow_convergence": "loss",
@@ -15,116 +17,135 @@ SECTION = {
     "dead_attention": "attention_entropy",
     "saturated_attention": "attention_entropy",
 }
+# By the key of the records: what is drawn, dotted lines by their labels, and the ends of the axis.
+PLOTS = {
+    "loss": ("The loss in nats.", {}, None),
+    "knowledge": ("Known birthplaces.", {}, (0, 1)),
+    "lr": ("The learning rate.", {}, (0, None)),
+    "grad_norm": ("The norm of the gradient, by layer.", {}, None),
+    "attention_entropy": (
+        "0: all weight on one position; 1: evenly spread. Above the upper dotted line, a head "
+        "attends nearly uniformly; below the lower one, its softmax is saturated and hardly "
+        "learns.",
+        {"evenly spread": 0.99, "saturated": 0.01},
+        (-0.03, 1.14),
+    ),
+    "repetition_rate": (
+        "The share of 4-grams that occurred before in the same text.",
+        {"alarm": 0.5},
+        (0, 1),
+    ),
+}
+CSS = """
+.state { font-size: 1.1rem; font-weight: 650; } .state.wrong { color: var(--second); }
+.alarms tr > :is(:nth-child(2), :last-child) { text-align: left; }
+.alarms td:last-child { overflow-wrap: anywhere; min-width: 6rem; }
+"""
 NAMED = 8  # lines at most whose names are all in the legend
-STRETCHES = 300  # of a long line; of each, the lowest and the highest point are drawn
 LARGEST = 1e30  # that is drawn as it is
 
 
-@dataclass(frozen=True)
-class Run:
-    """What the page shows: the header of a log, its records, with "step" and some of the keys of
-    question 6f, and the alarms, (name, step, message) each.
+def lines(records: list[dict], key: str) -> dict[tuple[int, ...], list[tuple[int, float]]]:
+    """(step, value) of each number under a key of the records, by its place there: () for a number,
+    (i,) in a list, (i, j) in a list of lists.
     """
-
-    header: dict
-    records: list[dict]
-    alarms: list[tuple[str, int, str]]
-
-    @property
-    def end(self) -> int:
-        """The last step."""
-        return self.records[-1]["step"] if self.records else 0
-
-
-def series(records: list[dict], name: str, *places: int) -> list[tuple[int, float]]:
-    """(step, value) of the records with a number under a name (and these places in its lists)."""
-    points = []
+    found = {}
     for record in records:
-        value = record.get(name)
-        for place in places:
-            value = value[place] if isinstance(value, list) and place < len(value) else None
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            points.append((record["step"], float(value)))
-    return points
+        values = [((), record.get(key))]
+        for place, value in values:
+            if isinstance(value, list):
+                values += [((*place, i), item) for i, item in enumerate(value)]
+            elif value is not None:
+                found.setdefault(place, []).append((record["step"], value))
+    return dict(sorted(found.items()))
 
 
-def finite(points: list[tuple[int, float]]) -> list[float]:
-    """The values that are finite."""
-    return [value for _, value in points if math.isfinite(value)]
-
-
-def depth(records: list[dict], name: str) -> int:
-    """The length of the longest list under a name."""
-    return max((len(each[name]) for each in records if isinstance(each.get(name), list)), default=0)
-
-
-def missing(name: str) -> str:
-    """A sentence in place of a plot."""
-    return f'<p class="muted">No record has a value for {name}.</p>'
+def plot(key: str, records: list[dict], alarms: list[tuple], what: str = "", **bounds) -> str:
+    """What the records have under a key as a figure, with a line for each layer; or as a figure for
+    each layer, with a line for each head. Arguments as in chart; `what` and bounds beyond PLOTS.
+    """
+    said, dotted, ylim = PLOTS[key]
+    groups = {}
+    for place, points in lines(records, key).items():
+        name = f"head {place[1]}" if place[1:] else f"layer {place[0] + 1}" if place else key
+        groups.setdefault(place[:-1], {})[name] = points
+    if not groups:
+        return f'<p class="muted">No record has a value for {key}.</p>'
+    given = records[-1]["step"], dotted | bounds, ylim, alarms
+    if () in groups:
+        return chart(key, what or said, groups[()], *given)
+    drawn = [chart(key, f"Layer {i + 1}.", heads, *given) for (i,), heads in groups.items()]
+    return f'<p>{said}</p>\n<div class="plots">{"".join(drawn)}</div>'
 
 
 def chart(
-    run: Run,
-    section: str,
-    lines: dict[str, list[tuple[int, float]]],
-    caption: str,
-    bounds: dict[str, float] | None = None,
-    *,
-    log: bool = False,
-    ends: tuple[float, float] | None = None,
-    percent: bool = False,
+    key: str,
+    what: str,
+    lines: dict[str, Iterable[tuple[int, float]]],
+    end: int,
+    bounds: dict[str, float],
+    ylim: tuple | None = None,
+    alarms: list[tuple] = (),
 ) -> str:
-    """Lines over steps as a figure. A value that is not finite is a cross above the plot; alarms of
-    a section are dashed, with their numbers.
+    """Lines over steps as a figure, whose caption says what they reach. A value that is not finite
+    is a cross above the plot; an axis for values that are far apart is logarithmic.
 
     Args:
-        lines: (step, value) by name. bounds: what is drawn as a dotted line, by its label.
-        log: a logarithmic axis, if there are values above 0. ends: of the axis, if not those of the
-            lines. percent: values are shares.
+        what: a sentence, what is drawn. lines: (step, value) by name. end: the axis's last step.
+        bounds: what is drawn as a dotted line, by its label.
+        ylim: the ends of the axis, if not those of the lines; (0, 1) for shares.
+        alarms: (name, step, ...); those of the key are dashed, with their numbers among all.
     """
-    with pages.plotted() as drawing:
+    named = [*lines] if len(lines) <= NAMED else [*lines][:: len(lines) - 1]
+    columns = 4 if len(max(named, key=len)) < 9 else 1
+    form, told, found, lost = ".0%" if ylim == (0, 1) else ".3g", [], [], 0
+    with pages.plotted(2.1 + 0.15 * (len(named) // columns)) as drawing:
         axes = drawing.subplots()
+        across = axes.get_xaxis_transform()
         for number, (name, points) in enumerate(lines.items()):
-            named = len(lines) <= NAMED or number in (0, len(lines) - 1)
+            steps, values = np.array([*points], dtype=float).T
+            good = np.isfinite(values)
+            drawn = np.where(good, values, np.nan).clip(-LARGEST, LARGEST)
             style = {"color": hue(number, len(lines)), "linestyle": DASHES[number % len(DASHES)]}
-            axes.plot(*drawn(points), label=name if named else "_", **style)
-            bad = [step for step, value in points if not math.isfinite(value)]
-            top = axes.get_xaxis_transform(), [1.04] * len(bad)
-            axes.plot(bad, top[1], "x", color=BAD, transform=top[0], clip_on=False)
-        for label, value in (bounds or {}).items():
+            axes.plot(steps, drawn, label=name if name in named else "_", **style)
+            above = {"color": BAD, "transform": across, "clip_on": False}
+            axes.plot(steps[~good], 1.04 + 0 * steps[~good], "x", **above)
+            found, lost = [*found, *values[good]], lost + sum(~good)
+            last = f"{values[-1]:{form}}"
+            if not good[-1]:
+                last = f"not finite after step {max(steps[good], default=0):,.0f}"
+            told += [f"{name}: {last}" if len(lines) > 1 else last] * (name in named)
+        for label, value in bounds.items():
             axes.axhline(value, color=MUTED, linestyle=":")
             at = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
             axes.annotate(label, (0.01, value), (0, 2), **at)
-        alarms = [
-            (number, step)
-            for number, (name, step, _) in enumerate(run.alarms, start=1)
-            if SECTION.get(name) == section
-        ]
-        for place, (number, step) in enumerate(alarms):
+        numbered = enumerate(alarms, start=1)
+        shown = [(number, alarm[1]) for number, alarm in numbered if SECTION.get(alarm[0]) == key]
+        for place, (number, step) in enumerate(shown):
             axes.axvline(step, color=SECOND, linestyle="--", linewidth=1.2)
-            at = {"transform": axes.get_xaxis_transform(), "color": SECOND, "weight": "bold"}
+            at = {"transform": across, "color": SECOND, "weight": "bold"}
             axes.text(step, 0.89 - 0.12 * (place % 8), f" {number}", **at)
-        axes.yaxis.set_major_formatter("{x:.0%}" if percent else "{x:g}")
-        if log:
+        axes.yaxis.set_major_formatter("{x:.0%}" if ylim == (0, 1) else "{x:g}")
+        above_zero = [value for value in found if value > 0] if ylim is None else []
+        if above_zero and max(above_zero) / 20 > min(above_zero):
             pages.set_log_scale(axes)
-        axes.set(xlabel="step", xlim=(0, max(1, run.end)), ylim=ends)
+        axes.set(xlabel="step", xlim=(0, max(1, end)), ylim=ylim)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         if len(lines) > 1:
-            drawing.legend(loc="outside upper left", ncols=4 if len(max(lines, key=len)) < 9 else 1)
-        return figure(pages.svg(drawing, f"{section} over the steps. {caption}"), caption)
+            drawing.legend(loc="outside upper left", ncols=columns)
+        elif found:
+            told += [f"at first {found[0]:{form}}", f"at most {max(found):{form}}"]
+        crosses = f"; {lost:,} not finite, drawn as crosses above the plot" if lost else ""
+        caption = f"{what} At the end: {', '.join(told)}{crosses}."
+        return figure(pages.svg(drawing, f"{key} over the steps. {caption}"), caption)
 
 
-def drawn(points: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
-    """The steps and values of a line, with gaps where values are not finite. Of a long line, those
-    that look alike.
-    """
-    size = math.ceil(2 * len(points) / STRETCHES)
-    if size > 2:
-        stretches = [points[start : start + size] for start in range(0, len(points), size)]
-        kept = {end(part, key=lambda point: point[1]) for part in stretches for end in (min, max)}
-        points = sorted({points[0], *kept, points[-1]})
-    values = [
-        max(-LARGEST, min(LARGEST, value)) if math.isfinite(value) else math.nan
-        for _, value in points
+def listed(entries: list[tuple]) -> str:
+    """A table of alarms and of what belongs to them, (name, step, words) each, with numbers."""
+    head = ["No.", "Fault", "Step", "What was seen"]
+    rows = [
+        [str(i), escape(name), f"{step:,}", escape(words)]
+        for i, (name, step, words) in enumerate(entries, start=1)
     ]
-    return [step for step, _ in points], values
+    listing = table("Each is drawn as a dashed line with its number.", head, rows)
+    return f'<div class="alarms">{listing}</div>'
