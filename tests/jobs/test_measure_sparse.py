@@ -69,3 +69,27 @@ def test_a_process_that_dies_is_explained(short, tmp_path):
     fill(tmp_path / "student", "if q.size(2) != 1024: os._exit(9)")
     with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
         job.grow(tmp_path / "student")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("pathlib.Path.write_text = refuse", None),
+        ("pathlib.Path.read_text = lambda *path, **how: 'VmRSS:\\t 1 kB'", "has no VmHWM"),
+        ("pathlib.Path.read_text = refuse", "cannot be read"),
+    ],
+    ids=["nothing in /proc can be written", "no peak", "no /proc"],
+)
+def test_times_are_given_where_memory_cannot_be_measured(short, tmp_path, capsys, line, why):
+    refuse = "pathlib.Path.open"  # of a folder: an OSError, whatever the arguments
+    line = line.replace("refuse", f"lambda *path, **how: {refuse}(pathlib.Path('/'))")
+    fill(tmp_path / "student", f"import pathlib; {line}")
+    grown = job.grow(tmp_path / "student")
+    said = capsys.readouterr().out
+    assert len(re.findall(r"^ +[37]00 +[\d.]+ +[\d.]+ +[\d.-]+ +[\d.]+$", said, re.MULTILINE)) == 2
+    assert "Time grows with exponent" in said
+    assert ("Memory grows with exponent" in said) == (why is None)
+    if why:
+        assert re.search(f"Memory could not be measured here: .*{why}.*grader", said)
+    job.draw(grown, [], tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").is_file()

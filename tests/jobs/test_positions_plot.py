@@ -100,7 +100,7 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
         ("sinusoidal", torch.zeros(1000, 512), "tensor"),
         ("shift_matrix", np.eye(2), r"shape \(2, 2\)"),
         ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
-        ("rope_scores", torch.full((94,), torch.nan), "94 scores that are NaN"),
+        ("rope_scores", torch.full((94,), torch.nan), "94 numbers that are NaN"),
         ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
     ],
 )

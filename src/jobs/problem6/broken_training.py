@@ -1,10 +1,11 @@
-"""What the three set-ups of question 6e share: the text, the training, and what is said of it."""
+"""What the three set-ups of question 6e share: the text, the training, and what is shown of it."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
 import torch
 import torch.nn as nn
 from tqdm import tqdm
@@ -16,17 +17,7 @@ from jobs.options import ROOT
 from jobs.problem6.over_steps import chart
 from jobs.targets import Target
 
-TEXT = ROOT / "data" / "laptop" / "wiki.txt"
-MAX_NORM = 1.0  # of all gradients together, where they are clipped
-
-
-def characters() -> tuple[torch.Tensor, int]:
-    """The text that two of the set-ups learn: a number for each character, and the number of
-    different characters.
-    """
-    text = read_documents(TEXT)
-    numbers = {character: number for number, character in enumerate(sorted(set(text)))}
-    return torch.tensor([numbers[character] for character in text]), len(numbers)
+NO_DROPOUT = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), 0.0)  # of a GPTConfig
 
 
 class Characters(nn.Module):
@@ -41,27 +32,29 @@ class Characters(nn.Module):
         return self.token(idx) + self.position.weight
 
 
+def characters() -> tuple[torch.Tensor, int]:
+    """A text as int64, a number for each character, and how many different characters it has."""
+    text = read_documents(ROOT / "data" / "laptop" / "wiki.txt")
+    different, numbers = np.unique([*text], return_inverse=True)
+    return torch.from_numpy(numbers), len(different)
+
+
 def descend(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    text: torch.Tensor,
-    shape: tuple[int, int],
-    steps: int,
-    seed: int,
-    clip: Callable | None = None,
+    model: nn.Module, optimizer, text: torch.Tensor, shape: tuple, seed: int, clip=None
 ) -> Iterator[float]:
     """Train to predict the next token, and yield each loss before its step, up to one that is not
     finite.
 
     Args:
         model: returns logits, (B, T, V), for x, (B, T); or a tuple that begins with them.
-        text: tokens, int64. shape: (B, T) of the random pieces of it.
-        clip: called with the parameters and MAX_NORM when the gradients are computed.
+        text: tokens, int64. shape: the number of steps, B and T of the random pieces of the text.
+        clip: called with the parameters and the largest norm, 1, when the gradients are computed.
     """
+    steps, rows, length = shape
     generator = torch.Generator().manual_seed(seed)
     for _ in range(steps):
-        start = torch.randint(len(text) - shape[1], (shape[0], 1), generator=generator)
-        pieces = text[start + torch.arange(shape[1] + 1)]
+        start = torch.randint(len(text) - length, (rows, 1), generator=generator)
+        pieces = text[start + torch.arange(length + 1)]
         logits = model(pieces[:, :-1])
         logits = logits[0] if isinstance(logits, tuple) else logits
         loss = nn.functional.cross_entropy(logits.mT, pieces[:, 1:])
@@ -71,7 +64,7 @@ def descend(
         optimizer.zero_grad()
         loss.backward()
         if clip is not None:
-            clip(model.parameters(), MAX_NORM)
+            clip(model.parameters(), 1.0)
         optimizer.step()
 
 
@@ -81,21 +74,15 @@ def train(ways: dict[str, Iterator[float]], steps: int) -> dict[str, list[float]
     return {name: list(tqdm(losses, f"Training, {name}", **bar)) for name, losses in ways.items()}
 
 
-def look(trials: dict[str, tuple[Callable, object, str]]) -> list[str]:
-    """Call the student's functions on small examples; prints the names and places of those that are
-    missing, and returns the names of the others.
-
-    Args:
-        trials: by name, a call; what require wants; and the arguments, in words.
-
-    Raises:
-        UserError: as require.
+def look(fixes, trials: dict[str, tuple]) -> list[str]:
+    """Try the student's functions, each with a right result and arguments as `checked` gets them.
+    Prints the names and places of those that are missing, and returns the names of the others.
     """
     print("Missing in fixes.py:")
     there = []
-    for name, (call, right, example) in trials.items():
+    for name, trial in trials.items():
         try:
-            require(name, call(), right, example)
+            checked(fixes, name, *trial)
             there.append(name)
         except NotImplementedError as error:
             told = explain(error)
@@ -107,42 +94,45 @@ def look(trials: dict[str, tuple[Callable, object, str]]) -> list[str]:
     return there
 
 
-def require(name: str, result, right, example: str) -> None:
-    """Raise UserError, with the example's words, unless a result is a tensor of the shape and dtype
-    of the right one without NaN, or of the right one's type; None: it may be anything.
+def checked(fixes, name: str, right, *arguments, **options):
+    """What a student's function returns; a module that it returns is called with the right result.
+
+    Raises:
+        UserError: it is no tensor without NaN of the shape and dtype of the right result, or not of
+            its type; None is right for a function that returns nothing of interest.
     """
 
     def kind(value):
         if not isinstance(value, torch.Tensor):
-            return type(value).__name__
+            return f"a value of type {type(value).__name__}"
         nan = " with NaN in it" if value.isnan().any() else ""
-        return (
-            f"{str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{nan}"
-        )
+        dtype = str(value.dtype).removeprefix("torch.")
+        return f"a tensor of shape {tuple(value.shape)} and dtype {dtype}{nan}"
 
+    result = getattr(fixes, name)(*arguments, **options)
+    if right is not None and callable(result):
+        result = result(right)
     if right is not None and kind(result) != kind(right):
-        value = "" if isinstance(result, torch.Tensor) else f" {str(result)[:100]}"
+        value = "" if isinstance(result, torch.Tensor) else f", {str(result)[:100]}"
         raise UserError(
-            f"{name} of fixes.py returned {kind(result)}{value} for {example}. It should return a "
-            f"{kind(right)}."
+            f"{name} of fixes.py returned {kind(result)}{value}. It should return {kind(right)} "
+            f"for these arguments: {', '.join(map(kind, arguments))}."
         )
+    return result
 
 
-def print_table(columns: dict[str, list[float]], steps: tuple[int, ...], size: int = 1) -> None:
-    """Print means of up to `size` values of each column up to these steps, counted from 1; nan
-    after its end.
+def table(columns: dict[str, list[float]], steps: tuple[int, ...], size: int = 1) -> str:
+    """Means of up to `size` values of each column up to these steps, counted from 1; nan after its
+    end.
     """
-    rows = [["step", *columns]]
+    lines = ["  ".join(["step", *(f"{name:>9}" for name in columns)])]
     for step in steps:
-        last = [values[max(0, step - size) : step] for values in columns.values()]
-        ended = [step > len(values) for values in columns.values()]
-        means = [math.nan if over else fmean(values) for over, values in zip(ended, last)]
-        rows.append([str(step), *(f"{mean:.4g}" for mean in means)])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    print()
-    for row in rows:
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths)))
-    print(f"(means of {size} steps)\n" if size > 1 else "")
+        cells = [f"{step:4}"]
+        for name, values in columns.items():
+            mean = fmean(values[max(0, step - size) : step]) if step <= len(values) else math.nan
+            cells.append(f"{mean:{max(9, len(name))}.4g}")
+        lines.append("  ".join(cells))
+    return "\n".join(lines)
 
 
 def losses_drawn(runs: dict[str, list[float]], **bounds: float) -> str:
@@ -153,8 +143,9 @@ def losses_drawn(runs: dict[str, list[float]], **bounds: float) -> str:
 
 def write_page(target: Target, seed: int, sections: dict[str, str], out: Path) -> None:
     """Write the page of a set-up, with these sections, into the folder `out`."""
-    does = f"{target.does[0].upper()}{target.does[1:]}"
-    top = f"<h1>{target.target}</h1>\n<p>{does}; seed {seed}.</p>"
+    top = (
+        f"<h1>{target.target}</h1>\n<p>Question {target.question}: {target.does}; seed {seed}.</p>"
+    )
     footer = f"What the numbers mean is printed by ./run.sh {target.target}."
     write_text(out / target.writes, document(target.target, top, sections, footer))
     print(f"\nWrote {out / target.writes}: open it in a browser.")

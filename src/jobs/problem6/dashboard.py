@@ -17,6 +17,8 @@ REFERENCE = """<p class="small">The dotted line <q>reference</q> is what the cou
 reached in this training: its mean loss over the last tenth of the steps. The alarm
 <code>slow_convergence</code> compares with it.</p>
 """
+FOOTER = """Gradients and entropies are those of one batch, the same in the whole training, without
+dropout. Alarms are those of your diagnostics.py."""
 OF_TEXTS = """
 .texts { font: .9rem/1.5 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace;
   padding-left: 1.2rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
@@ -83,10 +85,8 @@ def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int
 
 def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) -> str:
     """The page's HTML, from the header of a log, its records, and alarms, (name, step, message)."""
-    reference, end = (
-        header.get("reference_loss") or math.nan,
-        (records or [{"step": 0}])[-1]["step"],
-    )
+    reference = header.get("reference_loss") or math.nan
+    end = records[-1]["step"] if records else 0
     compared = math.isfinite(reference) and bool(lines(records, "loss"))
     bounds, known = {"reference": reference} if compared else {}, ""
     if points := lines(records, "knowledge").get(()):
@@ -95,10 +95,9 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
         if half := [step for step, value in points if value >= 0.5]:
             says += f" Half of them were first known at step {half[0]:,}."
         known = plot("knowledge", records, [], says)
+    losses = plot("loss", records, alarms, **bounds) + REFERENCE * compared + known
     sections = {
-        "Loss and knowledge" if known else "Loss": plot("loss", records, alarms, **bounds)
-        + REFERENCE * compared
-        + known,
+        "Loss and knowledge" if known else "Loss": losses,
         "Learning rate": plot("lr", records, alarms),
         "Gradient norm by layer": plot("grad_norm", records, alarms),
         "Attention entropy by head": plot("attention_entropy", records, alarms),
@@ -106,13 +105,12 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
     }
     if written := [(record["step"], record["texts"]) for record in records if "texts" in record]:
         chosen = sorted({round((len(written) - 1) * part / 5) for part in range(6)})
-        sections["Sampled texts"] = (
-            "<p>Drawn at temperature 1. A boxed M is MASK, a pale dot PAD.</p>"
-        )
+        html = "<p>Drawn at temperature 1. A boxed M is MASK, a pale dot PAD.</p>\n"
         for step, texts in (written[i] for i in chosen):
             rows = ("".join(SPECIAL.get(ch) or escape(ch) for ch in text) for text in texts)
             rows = "".join(f"<li>{row}</li>" for row in rows)
-            sections["Sampled texts"] += f'<h3>Step {step:,}</h3>\n<ul class="texts">{rows}</ul>\n'
+            html += f'<h3>Step {step:,}</h3>\n<ul class="texts">{rows}</ul>\n'
+        sections["Sampled texts"] = html
     facts = [plural(len(records), "record")]
     facts += [f"{name} {header[name]}" for name in ("preset", "seed") if name in header]
     state = f'<p class="state wrong">{plural(len(alarms), "alarm")}</p>\n{listed(alarms)}'
@@ -120,11 +118,7 @@ def page(header: dict, records: list[dict], alarms: list[tuple[str, int, str]]) 
 <p class="muted">Step {end:,} of {header["total_steps"]:,},
 {escape(", ".join(facts))}.{pace(header["total_steps"] - end, records)}</p>
 {state if alarms else '<p class="state">No alarm.</p>'}"""
-    footer = (
-        "Gradients and entropies are those of one batch, the same in the whole training, without "
-        "dropout. Alarms are those of your diagnostics.py."
-    )
-    return document("Dashboard", top, sections, footer, CSS + OF_TEXTS)
+    return document("Dashboard", top, sections, FOOTER, CSS + OF_TEXTS)
 
 
 def pace(left: int, records: list[dict]) -> str:

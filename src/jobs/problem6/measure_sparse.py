@@ -5,6 +5,7 @@ since other programs hardly disturb these.
 
 import math
 import multiprocessing
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -31,16 +32,24 @@ def measure_sparse(student, submission: Path, out: Path) -> None:
     Args:
         student: the submission's module, to compare with dense attention here.
         submission: its folder, for a process of its own for each length.
-        out: the folder for the picture.
 
     Raises:
         UserError: a process was ended from outside, or the picture cannot be written.
         NotImplementedError: sparse_attention is missing.
     """
-    with torch.inference_mode():  # so that what is missing is reported from here
-        student.sparse_attention(*inputs(1024), student.Pattern(), every(1024).tolist())
+    run_sparse(student, inputs(1024))  # so that what is missing is reported from here
     grown = grow(submission)
-    pairs = compare(student)
+    print("\nAgainst dense attention, seconds:")
+    pairs = []
+    for n in COMPARED:
+        qkv, limit = inputs(n), LIMITS[n]
+        sparse = run_sparse(student, qkv)
+        dense = seconds_of(lambda: F.scaled_dot_product_attention(*qkv))
+        verdict = f"{sparse / dense:.2f} times as long; wanted: at most {limit:g}"
+        if limit < 1:
+            verdict = f"{dense / sparse:.1f} times faster; wanted: at least {1 / limit:g}"
+        print(f"{n:8,}   sparse {sparse:.2f}   dense {dense:.2f}   (sparse {verdict})", flush=True)
+        pairs.append({"n": n, "sparse": sparse, "dense": dense})
     draw(grown, pairs, out / "sparse_attention.png")
 
 
@@ -50,25 +59,19 @@ def inputs(n: int) -> torch.Tensor:
     return torch.randn(3, 1, n, N_HEAD, HEAD_DIM, generator=generator).transpose(2, 3)
 
 
-def every(n: int) -> torch.Tensor:
-    """GLOBALS evenly spaced global positions, int64."""
-    return torch.arange(GLOBALS) * n // GLOBALS
-
-
 def seconds_of(call: Callable[[], torch.Tensor]) -> float:
-    """Seconds of processor time that a call takes."""
-    started = time.process_time()
-    call()
-    return time.process_time() - started
+    """Seconds of processor time that a call takes, without gradients."""
+    with torch.inference_mode():
+        started = time.process_time()
+        call()
+        return time.process_time() - started
 
 
-def memory(field: str) -> int | None:
-    """Bytes that this process holds: VmRSS now, VmHWM at its peak; None where there is no /proc."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field + ":"))
+def run_sparse(student, qkv: torch.Tensor) -> float:
+    """Seconds of sparse_attention, with the default pattern and evenly spaced global positions."""
+    positions = (torch.arange(GLOBALS) * qkv.size(3) // GLOBALS).tolist()
+    pattern = student.Pattern()
+    return seconds_of(lambda: student.sparse_attention(*qkv, pattern, positions))
 
 
 def measure(n: int, submission: Path) -> dict:
@@ -76,31 +79,34 @@ def measure(n: int, submission: Path) -> dict:
     what it held before: queries, keys, values, and whatever sparse_attention makes.
 
     Returns:
-        "n", "seconds", and "bytes", which is None where it cannot be read.
+        "n", "seconds", "bytes"; or instead of "bytes", why it could not be measured, as "why".
     """
     torch.set_num_threads(1)
     student = load_module(submission, FILE)
-    pattern = student.Pattern()
-    with torch.inference_mode():
-        student.sparse_attention(*inputs(1024), pattern, every(1024).tolist())
-        before = memory("VmRSS")
-        if before is not None:
-            Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # reset the peak
-        q, k, v = inputs(n)
-        positions = every(n).tolist()
-        seconds = seconds_of(lambda: student.sparse_attention(q, k, v, pattern, positions))
-    # at least a page: short texts may fit into what was free
-    held = None if before is None else max(memory("VmHWM") - before, 4096)
-    return {"n": n, "seconds": seconds, "bytes": held}
+    run_sparse(student, inputs(1024))
+    held, status = [], Path("/proc/self/status")
+    result = {"n": n}
+    for field in ("VmRSS", "VmHWM"):  # what is held now, and after the call the most that was held
+        if field == "VmHWM":
+            result["seconds"] = run_sparse(student, inputs(n))
+        try:
+            found = re.search(rf"{field}:\s+(\d+) kB", status.read_text(encoding="utf-8"))
+        except OSError as error:
+            result["why"] = f"{status}, which Linux has, cannot be read ({error.strerror})"
+        else:
+            held += [int(found[1]) << 10] if found else []
+            result |= {} if found else {"why": f"{status} has no {field} here"}
+    # short texts may fit into what was free
+    return result if "why" in result else result | {"bytes": max(4096, held[1] - held[0])}
 
 
 def grow(submission: Path) -> list[dict]:
-    """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents.
+    """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents;
+    returns what measure returned.
 
     Raises:
         UserError: a process was ended from outside.
     """
-    width = N_HEAD * HEAD_DIM
     print(
         f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
         f"positions, in both directions; GB with queries, keys and values.\n\n"
@@ -117,45 +123,21 @@ def grow(submission: Path) -> list[dict]:
                     "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
                 ) from None
         results.append(result)
-        held = "-" if result["bytes"] is None else f"{result['bytes'] / 1e9:.2f}"
-        print(
-            f"{n:8,}{result['seconds']:10.2f}{result['seconds'] / n * 1e6:12.1f}{held:>8}"
-            f"{4 * N_HEAD * n * n / 1e9:20.1f}",
-            flush=True,
-        )
+        held = f"{result['bytes'] / 1e9:.2f}" if "bytes" in result else "-"
+        seconds, dense = result["seconds"], 4 * N_HEAD * n * n / 1e9
+        print(f"{n:8,}{seconds:10.2f}{seconds / n * 1e6:12.1f}{held:>8}{dense:20.1f}", flush=True)
     print(
         f"\nTime grows with exponent {exponent(results, 'seconds'):.2f}; wanted: at most "
         f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
     )
-    if results[-1]["bytes"] is None:
-        print("Memory is measured on Linux only. The grader counts it everywhere.")
+    if why := next((result["why"] for result in results if "why" in result), ""):
+        print(f"Memory could not be measured here: {why}. The grader counts it everywhere.")
     else:
         print(
             f"Memory grows with exponent {exponent(results, 'bytes'):.2f}; wanted at "
-            f"{LENGTHS[-1]:,} tokens: under {LIMITS['GB']} GB for width {width}."
+            f"{LENGTHS[-1]:,} tokens: under {LIMITS['GB']} GB for width {N_HEAD * HEAD_DIM}."
         )
     return results
-
-
-def compare(student) -> list[dict]:
-    """Print a line for each of COMPARED: seconds of sparse attention and of dense attention."""
-    print("\nAgainst dense attention, seconds:")
-    pairs = []
-    for n in COMPARED:
-        q, k, v = inputs(n)
-        pattern, positions = student.Pattern(), every(n).tolist()
-        with torch.inference_mode():
-            sparse = seconds_of(lambda: student.sparse_attention(q, k, v, pattern, positions))
-            dense = seconds_of(lambda: F.scaled_dot_product_attention(q, k, v))
-        limit, ratio = LIMITS[n], sparse / dense
-        verdict = (
-            f"{ratio:.2f} times as long; wanted: at most {limit:g}"
-            if limit > 1
-            else f"{1 / ratio:.1f} times faster; wanted: at least {1 / limit:g}"
-        )
-        print(f"{n:8,}   sparse {sparse:.2f}   dense {dense:.2f}   (sparse {verdict})", flush=True)
-        pairs.append({"n": n, "sparse": sparse, "dense": dense})
-    return pairs
 
 
 def exponent(results: list[dict], what: str) -> float:
@@ -170,24 +152,23 @@ def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
     Raises:
         UserError: the picture cannot be written.
     """
-    import matplotlib
+    from matplotlib.figure import Figure
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    figure = Figure((10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
     lengths = [result["n"] for result in grown]
     left.plot(lengths, [result["seconds"] for result in grown], "o-", label="sparse")
     for name, look in (("dense", "s--C1"), ("sparse", "^--C0")):
         seconds = [pair[name] for pair in pairs]
         left.plot([pair["n"] for pair in pairs], seconds, look, label=f"{name}, compared")
     left.set(ylabel="seconds", title=f"Time: exponent {exponent(grown, 'seconds'):.2f}")
-    if grown[0]["bytes"] is not None:
-        right.plot(lengths, [result["bytes"] / 1e9 for result in grown], "o-", label="sparse")
+    held = [result.get("bytes", math.nan) / 1e9 for result in grown]
+    right.plot(lengths, held, "o-", label="sparse")
     dense = [4 * N_HEAD * n * n / 1e9 for n in lengths]
     right.plot(lengths, dense, "s--C1", label="dense scores, if they were held")
     right.axhline(LIMITS["GB"], color="grey", linestyle=":", label="limit")
-    right.set(ylabel="GB", title="Memory")
+    measured = "" if math.isfinite(held[-1]) else ": that of sparse could not be measured here"
+    right.set(ylabel="GB", title=f"Memory{measured}")
     for axes in (left, right):
         axes.set(xlabel="tokens", xscale="log", yscale="log")
         axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
@@ -196,5 +177,4 @@ def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
         axes.legend(fontsize=9)
     with writing(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
-    plt.close(figure)
     print(f"\nWrote {path}")

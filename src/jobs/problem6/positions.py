@@ -2,8 +2,6 @@
 the three claims about positions are.
 """
 
-import io
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import torch
 
 from common.files import UserError, writing
+from jobs.errors import explain
 
 D_MODEL, ROWS, COLUMNS = 512, 51, 9  # of the picture: positions 0 to 50, dimensions 0 to 8
 TICKS = (-1, -0.5, 0, 0.5, 1)
@@ -33,26 +32,26 @@ ADVICE = {
 
 
 def plot_positions(positions, out: Path, seed: int) -> None:
-    """Write positions.png, and print the largest errors. One that is too large is a finding, with
-    advice, and no failure.
-
-    Args:
-        positions: the submission's module of that name.
-        out: the folder for the picture.
-        seed: of the query and the key.
+    """Write positions.png, and print the largest errors; what is missing is said in its place. An
+    error that is too large is a finding, with advice, and no failure. seed: of q and k.
 
     Raises:
-        UserError: a function returned something that it should not, or the picture cannot be
-            written.
-        NotImplementedError: sinusoidal is missing. What else is missing is said in its place.
+        UserError: a function returned nonsense, or the picture cannot be written.
+        NotImplementedError: sinusoidal is missing.
     """
-    with writing(out / "positions.png") as temporary:
-        table = encode(positions, LENGTH + max(SHIFTS), D_MODEL)
-        temporary.write_bytes(draw(table[:ROWS, :COLUMNS]))
-    print(
-        f"Wrote {out / 'positions.png'}: positions 0 to {ROWS - 1}, dimensions 0 to {COLUMNS - 1} "
-        f"of d_model = {D_MODEL}"
-    )
+    from matplotlib.figure import Figure
+
+    path, table = out / "positions.png", encode(positions, LENGTH + max(SHIFTS), D_MODEL)
+    figure = Figure((7, 7), layout="constrained")
+    axes = figure.subplots()
+    image = show(axes, table[:ROWS, :COLUMNS])
+    axes.set(ylabel="position", title=f"Sinusoidal position vectors, $d = {D_MODEL}$")
+    axes.set_xticks(range(COLUMNS), [f"{i}\n{'cos' if i % 2 else 'sin'}" for i in range(COLUMNS)])
+    figure.colorbar(image, label="value", ticks=TICKS)
+    with writing(path) as temporary:
+        figure.savefig(temporary, dpi=120, format="png")
+    shown = f"positions 0 to {ROWS - 1}, dimensions 0 to {COLUMNS - 1} of d_model = {D_MODEL}"
+    print(f"Wrote {path}: {shown}")
     print("\nThe largest errors, and what is allowed:")
     right = report("sinusoidal", lambda: encoding_error(table[:LENGTH]))
     for k in SHIFTS:
@@ -72,7 +71,7 @@ def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
     try:
         error = measure()
     except NotImplementedError as missing:
-        if not re.match(r"\d\w+: ", str(missing)):  # torch lacks an operator
+        if explain(missing).exit_code != 3:  # torch lacks an operator
             raise
         print(f"  {name:<24}not implemented yet: {missing}")
         return False
@@ -83,31 +82,30 @@ def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
     return fine
 
 
-def array(value, call: str, shape: tuple[int, ...]) -> np.ndarray:
-    """What the student's function returned; raises UserError unless it is a finite float64 array of
-    this shape.
+def checked(value, call: str, like: np.ndarray | torch.Tensor):
+    """What the student's function returned; raises UserError unless it is a finite array of the
+    type, dtype and shape of `like`.
     """
-    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-        found = (
-            f"a {value.dtype} array of shape {value.shape}"
-            if isinstance(value, np.ndarray)
-            else repr(value)[:200]
-        )
-        raise UserError(
-            f"{call} returned {found}. It should return a float64 NumPy array of shape {shape}."
-        )
-    if not np.isfinite(value).all():
-        raise UserError(
-            f"{call} returned {(~np.isfinite(value)).sum()} numbers that are NaN or infinite."
-        )
-    return value
+
+    def kind(value):
+        if not isinstance(value, (np.ndarray, torch.Tensor)):
+            return repr(value)[:200]
+        name = "tensor" if isinstance(value, torch.Tensor) else "NumPy array"
+        dtype = str(value.dtype).removeprefix("torch.")
+        return f"a {dtype} {name} of shape {tuple(value.shape)}"
+
+    if kind(value) != kind(like):
+        raise UserError(f"{call} returned {kind(value)}. It should return {kind(like)}.")
+    numbers = value.numpy(force=True) if isinstance(value, torch.Tensor) else value
+    if bad := np.size(numbers) - np.isfinite(numbers).sum():
+        raise UserError(f"{call} returned {bad} numbers that are NaN or infinite.")
+    return numbers.astype(float)
 
 
 def encode(positions, length: int, width: int) -> np.ndarray:
     """The student's position vectors."""
-    return array(
-        positions.sinusoidal(length, width), f"sinusoidal({length}, {width})", (length, width)
-    )
+    table = positions.sinusoidal(length, width)
+    return checked(table, f"sinusoidal({length}, {width})", np.zeros((length, width)))
 
 
 def encoding_error(table: np.ndarray) -> float:
@@ -129,9 +127,8 @@ def encoding_error(table: np.ndarray) -> float:
 
 def shift_error(positions, table: np.ndarray, k: int) -> float:
     """How far PE[p] M_k is from PE[p + k], for all p below LENGTH."""
-    matrix = array(
-        positions.shift_matrix(k, D_MODEL), f"shift_matrix({k}, {D_MODEL})", (D_MODEL, D_MODEL)
-    )
+    matrix, like = positions.shift_matrix(k, D_MODEL), np.zeros((D_MODEL, D_MODEL))
+    matrix = checked(matrix, f"shift_matrix({k}, {D_MODEL})", like)
     return float(np.abs(table[:LENGTH] @ matrix - table[k : k + LENGTH]).max())
 
 
@@ -139,14 +136,8 @@ def rope_spread(positions, seed: int) -> float:
     """How far the scores of a random query and key at one distance are apart, for positions up to
     LAST.
     """
-    generator = torch.Generator().manual_seed(seed)
-    return float(
-        np.ptp(
-            scores_at_distance(
-                positions, *(torch.randn(HEAD_DIM, generator=generator) for _ in "qk")
-            )
-        )
-    )
+    q, k = torch.randn(2, HEAD_DIM, generator=torch.Generator().manual_seed(seed))
+    return float(np.ptp(scores_at_distance(positions, q, k)))
 
 
 def rope_error(positions, seed: int) -> float:
@@ -159,60 +150,19 @@ def rope_error(positions, seed: int) -> float:
     sines, cosines = encode(positions, DISTANCE + 1, HEAD_DIM)[DISTANCE].reshape(-1, 2).T
     q, first, second = torch.zeros(3, HEAD_DIM)
     q[0::2], first[0::2], second[1::2] = weights, 1, 1
-    return float(
-        max(
-            np.abs(scores_at_distance(positions, q, key) - weights.double().numpy() @ known).max()
-            for key, known in ((first, cosines), (second, sines))
-        )
-    )
+    known = {first: weights.double().numpy() @ cosines, second: weights.double().numpy() @ sines}
+    errors = [scores_at_distance(positions, q, key) - score for key, score in known.items()]
+    return float(np.abs(errors).max())
 
 
 def scores_at_distance(positions, q: torch.Tensor, k: torch.Tensor) -> np.ndarray:
     """The student's scores of q at p + DISTANCE and k at p, for all p that have both up to LAST, in
-    float64.
-
-    Raises:
-        UserError: rope_scores returned something else.
+    float64; raises UserError if rope_scores returned something else.
     """
     keys = list(range(LAST - DISTANCE + 1))
     scores = positions.rope_scores(q.clone(), k.clone(), [p + DISTANCE for p in keys], list(keys))
-    if (
-        not isinstance(scores, torch.Tensor)
-        or scores.shape != (len(keys),)
-        or scores.dtype != q.dtype
-    ):
-        found = (
-            f"a {scores.dtype} tensor of shape {tuple(scores.shape)}"
-            if isinstance(scores, torch.Tensor)
-            else repr(scores)[:200]
-        )
-        raise UserError(
-            f"rope_scores returned {found}. For {len(keys)} pairs of positions and vectors in "
-            f"{q.dtype}, it should return a {q.dtype} tensor of shape ({len(keys)},)."
-        )
-    if bad := int((~scores.isfinite()).sum()):
-        raise UserError(
-            f"rope_scores returned {bad} scores that are NaN or infinite, of {len(keys)}."
-        )
-    return scores.detach().double().cpu().numpy()
-
-
-def draw(table: np.ndarray) -> bytes:
-    """The matrix as a heat map, in a PNG."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 7), layout="constrained")
-    image = show(axes, table)
-    axes.set(ylabel="position", title=f"Sinusoidal position vectors, $d = {D_MODEL}$")
-    axes.set_xticks(range(COLUMNS), [f"{i}\n{'cos' if i % 2 else 'sin'}" for i in range(COLUMNS)])
-    figure.colorbar(image, label="value", ticks=TICKS)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=120, format="png")
-    plt.close(figure)
-    return buffer.getvalue()
+    call = f"rope_scores(q, k, {len(keys)} positions of q, as many of k)"
+    return checked(scores, call, torch.zeros(len(keys), dtype=q.dtype))
 
 
 def show(axes, table: np.ndarray):
@@ -221,13 +171,8 @@ def show(axes, table: np.ndarray):
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    image = axes.imshow(
-        table,
-        aspect="auto",
-        cmap=LinearSegmentedColormap.from_list("signed", COLORS),
-        vmin=-1,
-        vmax=1,
-        interpolation="nearest",
-    )
+    colors = LinearSegmentedColormap.from_list("signed", COLORS)
+    how = {"aspect": "auto", "interpolation": "nearest", "vmin": -1, "vmax": 1}
+    image = axes.imshow(table, colors, **how)
     axes.set(xlabel="dimension", yticks=range(0, len(table), 10))
     return image

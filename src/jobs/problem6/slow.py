@@ -3,7 +3,7 @@
 import importlib
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import fmean
 
 import torch
@@ -11,7 +11,8 @@ import torch.nn as nn
 
 from jobs.errors import says_where
 
-from .broken_training import Characters, characters, descend, look, losses_drawn, print_table, train
+from . import broken_training
+from .broken_training import Characters, descend, look, losses_drawn, table, train
 
 N_LAYER, D_MODEL, N_HEAD, LENGTH, ROWS = 24, 32, 4, 16, 8
 STEPS, LEARNING_RATE = 200, 2e-3
@@ -35,31 +36,26 @@ class PostNormStack(nn.Module):
 
 def feed_forward() -> nn.Module:
     """The feed-forward half of a layer, whose linear layers are in a module named mlp."""
-    linears = nn.Linear(D_MODEL, 4 * D_MODEL), nn.Linear(4 * D_MODEL, D_MODEL)
-    return nn.Sequential(OrderedDict(mlp=nn.Sequential(linears[0], nn.ReLU(), linears[1])))
+    first, last = nn.Linear(D_MODEL, 4 * D_MODEL), nn.Linear(4 * D_MODEL, D_MODEL)
+    return nn.Sequential(OrderedDict(mlp=nn.Sequential(first, nn.ReLU(), last)))
 
 
-def losses_of(
-    text: torch.Tensor, vocab: int, seed: int, stack: Callable, init: Callable | None
-) -> Iterator[float]:
+def losses_of(text: torch.Tensor, vocab: int, seed: int, stack, init) -> Iterator[float]:
     """Train a language model with the submission's attention, without rotations.
 
     Args:
         stack: creates the stack from a list of sublayers and their width.
-        init: called with the stack and the number of layers after Xavier initialization; None for
-            Xavier initialization alone.
+        init: called with the stack and the number of layers after Xavier initialization, or None.
     """
     gpt, attention = (
         importlib.import_module(f"submission.{name}") for name in ("model", "attention")
     )
     sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
-    without = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), 0.0)
-    config = gpt.GPTConfig(1, LENGTH, **sizes, **without)
+    config = gpt.GPTConfig(1, LENGTH, **sizes, **broken_training.NO_DROPOUT)
     torch.manual_seed(seed)
-    embeddings, layers = Characters(vocab, LENGTH, D_MODEL), range(N_LAYER)
-    halves = [
-        part for _ in layers for part in (attention.CausalSelfAttention(config), feed_forward())
-    ]
+    embeddings, halves = Characters(vocab, LENGTH, D_MODEL), []
+    for _ in range(N_LAYER):
+        halves += [attention.CausalSelfAttention(config), feed_forward()]
     model = nn.Sequential(embeddings, stack(halves, D_MODEL), nn.Linear(D_MODEL, vocab))
     for parameter in model.parameters():
         if parameter.dim() > 1:
@@ -67,56 +63,47 @@ def losses_of(
     if init is not None:
         init(model[1], N_LAYER)
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    yield from descend(model, optimizer, text, (ROWS, LENGTH), STEPS, seed)
+    yield from descend(model, optimizer, text, (STEPS, ROWS, LENGTH), seed)
 
 
 @says_where
 def run(fixes, seed: int) -> dict[str, str]:
-    """Run debug_slow: train as in case iii, and with those of the student's fixes that are there.
-    Returns the sections of a page.
-
-    Raises:
-        UserError: a function of fixes.py returned something invalid.
+    """Train as in case iii, and with those of the student's fixes that are there. Returns the
+    sections of a page; raises UserError if a fix returns something invalid.
     """
-    text, vocab = characters()
+    text, vocab = broken_training.characters()
     shares = [count / len(text) for count in Counter(text.tolist()).values()]
     known = -sum(share * math.log(share) for share in shares)  # the best loss without context
     print(
         f"{N_LAYER} layers of width {D_MODEL}, each x = norm(x + sublayer(x)) twice; Xavier "
-        f"initialization of all weights; Adam at {LEARNING_RATE:g}.\n"
-        f"It learns a text of {vocab} different characters. Guessing has a loss of "
-        f"{math.log(vocab):.2f}, knowing only how frequent each character is {known:.2f}."
+        f"initialization of all weights; Adam at {LEARNING_RATE:g}.\nIt learns a text of {vocab} "
+        f"different characters. Guessing has a loss of {math.log(vocab):.2f}, knowing only how "
+        f"frequent each character is {known:.2f}."
     )
-    x = torch.ones(2, 3, 4)
-    there = look(
-        {
-            "PreNormStack": (
-                lambda: fixes.PreNormStack([nn.Linear(4, 4), nn.Linear(4, 4)], 4)(x),
-                x,
-                "x of shape (2, 3, 4)",
-            ),
-            "init_depth_scaled": (lambda: fixes.init_depth_scaled(feed_forward(), 2), None, ""),
-        }
-    )
+    stack = torch.ones(2, 3, 4), [nn.Linear(4, 4), nn.Linear(4, 4)], 4
+    there = look(fixes, {"PreNormStack": stack, "init_depth_scaled": (None, feed_forward(), 2)})
     ways = {"as it was": (PostNormStack, None)}
+    fixed = " and ".join(there) + " alone" * (len(there) < 2)
     if there:
-        ways[" and ".join(there) + " alone" * (len(there) < 2)] = (
+        ways[fixed] = (
             fixes.PreNormStack if "PreNormStack" in there else PostNormStack,
             fixes.init_depth_scaled if "init_depth_scaled" in there else None,
         )
     runs = train({name: losses_of(text, vocab, seed, *way) for name, way in ways.items()}, STEPS)
-    print_table(runs, SHOWN, 10)
-    (before, *after), (_, *names) = [fmean(losses[-10:]) for losses in runs.values()], runs
+    before, after = (
+        fmean(runs[name][-10:]) if name in runs else None for name in ("as it was", fixed)
+    )
     stuck = ", about what the characters' frequencies alone give" if before > known - 0.15 else ""
-    print(f"As it was, the loss ends at {before:.2f}{stuck}.")
-    if not there:
-        print("With PreNormStack and init_depth_scaled, this table gets a column that falls.")
-    elif after[0] < known - 0.5:
-        print(f"With {names[0]} it has fallen to {after[0]:.2f}, and is still falling.")
+    said = f"As it was, the loss ends at {before:.2f}{stuck}.\n"
+    if after is None:
+        said += "With PreNormStack and init_depth_scaled, this table gets a column that falls."
+    elif after < known - 0.5:
+        said += f"With {fixed} it has fallen to {after:.2f}, and is still falling."
     else:
-        print(
-            f"With {names[0]} it ends at {after[0]:.2f}, but should go far below {known:.2f}. Look "
-            "at the residual path, which must bypass all norms, at the last norm, and at which "
-            "layers init_depth_scaled scales."
+        said += (
+            f"With {fixed} it ends at {after:.2f}, but should go far below {known:.2f}. Look at "
         )
+        said += "the residual path, which must bypass all norms, at the last norm, and at which "
+        said += "layers init_depth_scaled scales."
+    print(f"\n{table(runs, SHOWN, 10)}\n(means of 10 steps)\n\n{said}")
     return {"Loss": losses_drawn(runs, **{"frequencies alone": known})}
