@@ -104,7 +104,9 @@ def checked(fixes, name: str, right, *arguments, **options):
 
     def kind(value):
         if not isinstance(value, torch.Tensor):
-            return f"a value of type {type(value).__name__}"
+            return (
+                f"a value of type {'float' if isinstance(value, float) else type(value).__name__}"
+            )
         nan = " with NaN in it" if value.isnan().any() else ""
         dtype = str(value.dtype).removeprefix("torch.")
         return f"a tensor of shape {tuple(value.shape)} and dtype {dtype}{nan}"

@@ -92,31 +92,23 @@ def verdict(runs: dict[str, list[float]]) -> str:
     was, scaled = ends["as it was"], ends.get("attention_scores alone", 0.0)
     clipped, both = ends.get("clip_gradients alone", math.inf), ends.get("both")
     worst = max(filter(math.isfinite, runs["as it was"]))
-    said = f"As it was, the loss ends at {was:.2f}; at its worst it was {worst:.3g}.\n"
-    if not math.isfinite(was):
-        steps = len(runs["as it was"]) - 1
-        said = (
-            f"As it was, the loss rises to {worst:.3g} and is not a number after {steps} steps.\n"
-        )
+    end = f"is not a number after {len(runs['as it was']) - 1} steps"
+    if math.isfinite(was):
+        end = f"ends at {was:.2f}"
+    said = f"As it was, the loss rises to {worst:.3g} and {end}.\n"
     if both is None:
         said += "With attention_scores and clip_gradients, this table gets a column that converges."
     elif not math.isfinite(both):
-        said += (
-            "With both of your fixes it still explodes. Look at clip_gradients: one norm over all "
-        )
-        said += "parameters, and gradients changed in place."
+        said += "With both of your fixes it still explodes. Look at clip_gradients: one norm over "
+        said += "all parameters, and gradients changed in place."
     elif both < 0.9 * clipped:
         said += f"With both of your fixes it trains to {both:.2f} (mean of the last 10 steps)."
     else:
-        said += (
-            f"With both of your fixes it ends at {both:.2f}, no better than with clipping alone. "
-        )
-        said += "Look at attention_scores: are they divided by the square root of head_dim?"
+        said += f"With both of your fixes it ends at {both:.2f}, no better than with clipping "
+        said += "alone. Look at attention_scores: are they divided by the square root of head_dim?"
     if not math.isfinite(scaled):
         said += "\nScaling alone still explodes: a learning rate this large needs clipping."
     if math.isfinite(clipped):
-        said += (
-            f"\nClipping alone ends at {clipped:.2f}: it keeps the steps small, but the softmax "
-        )
-        said += "stays saturated."
+        said += f"\nClipping alone ends at {clipped:.2f}: it keeps the steps small, but the "
+        said += "softmax stays saturated."
     return said

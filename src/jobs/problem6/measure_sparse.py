@@ -84,20 +84,26 @@ def measure(n: int, submission: Path) -> dict:
     torch.set_num_threads(1)
     student = load_module(submission, FILE)
     run_sparse(student, inputs(1024))
-    held, status = [], Path("/proc/self/status")
-    result = {"n": n}
-    for field in ("VmRSS", "VmHWM"):  # what is held now, and after the call the most that was held
-        if field == "VmHWM":
-            result["seconds"] = run_sparse(student, inputs(n))
-        try:
-            found = re.search(rf"{field}:\s+(\d+) kB", status.read_text(encoding="utf-8"))
-        except OSError as error:
-            result["why"] = f"{status}, which Linux has, cannot be read ({error.strerror})"
-        else:
-            held += [int(found[1]) << 10] if found else []
-            result |= {} if found else {"why": f"{status} has no {field} here"}
-    # short texts may fit into what was free
-    return result if "why" in result else result | {"bytes": max(4096, held[1] - held[0])}
+    before = memory()
+    result = {"n": n, "seconds": run_sparse(student, inputs(n))}
+    after = memory()
+    if "why" in after:
+        return result | after
+    # at least a page: short texts may fit into what was free
+    return result | {"bytes": max(4096, after["VmHWM"] - before["VmRSS"])}
+
+
+def memory() -> dict:
+    """Bytes that this process holds, "VmRSS", and held at most, "VmHWM"; or "why" it is unknown."""
+    status = Path("/proc/self/status")
+    try:
+        found = re.findall(r"(VmRSS|VmHWM):\s+(\d+) kB", status.read_text(encoding="utf-8"))
+    except OSError as error:
+        return {"why": f"{status}, which Linux has, cannot be read ({error.strerror})"}
+    missing = {"VmRSS", "VmHWM"}.difference(dict(found))
+    if missing:
+        return {"why": f"{status} has no {' and no '.join(sorted(missing))} here"}
+    return {name: int(kilobytes) << 10 for name, kilobytes in found}
 
 
 def grow(submission: Path) -> list[dict]:

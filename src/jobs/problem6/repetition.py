@@ -143,13 +143,9 @@ def verdict(rates: dict[str, float]) -> str:
         said += f"With your {SAMPLED}, {sampled:.0%}."
     blocked = [rate for name, rate in rates.items() if name.endswith("twice")]
     if any(blocked):
-        said += (
-            f"\nWhere no {N}-gram may occur twice, one does. Look at no_repeat_ngrams: does it see "
-        )
-        said += "all tokens, including the prompt?"
+        said += f"\nWhere no {N}-gram may occur twice, one does. Look at no_repeat_ngrams: does it "
+        said += "see all tokens, including the prompt?"
     elif blocked:
-        said += (
-            f"\nWhere no {N}-gram may occur twice, none does. Read the text to see the cost: the "
-        )
-        said += "model is forced away from what it learned."
+        said += f"\nWhere no {N}-gram may occur twice, none does. Read the text to see the cost: "
+        said += "the model is forced away from what it learned."
     return said

@@ -47,9 +47,8 @@ def losses_of(text: torch.Tensor, vocab: int, seed: int, stack, init) -> Iterato
         stack: creates the stack from a list of sublayers and their width.
         init: called with the stack and the number of layers after Xavier initialization, or None.
     """
-    gpt, attention = (
-        importlib.import_module(f"submission.{name}") for name in ("model", "attention")
-    )
+    gpt = importlib.import_module("submission.model")
+    attention = importlib.import_module("submission.attention")
     sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
     config = gpt.GPTConfig(1, LENGTH, **sizes, **broken_training.NO_DROPOUT)
     torch.manual_seed(seed)
@@ -85,25 +84,19 @@ def run(fixes, seed: int) -> dict[str, str]:
     ways = {"as it was": (PostNormStack, None)}
     fixed = " and ".join(there) + " alone" * (len(there) < 2)
     if there:
-        ways[fixed] = (
-            fixes.PreNormStack if "PreNormStack" in there else PostNormStack,
-            fixes.init_depth_scaled if "init_depth_scaled" in there else None,
-        )
+        stack = fixes.PreNormStack if "PreNormStack" in there else PostNormStack
+        ways[fixed] = stack, fixes.init_depth_scaled if "init_depth_scaled" in there else None
     runs = train({name: losses_of(text, vocab, seed, *way) for name, way in ways.items()}, STEPS)
-    before, after = (
-        fmean(runs[name][-10:]) if name in runs else None for name in ("as it was", fixed)
-    )
+    before, *after = (fmean(losses[-10:]) for losses in runs.values())
     stuck = ", about what the characters' frequencies alone give" if before > known - 0.15 else ""
     said = f"As it was, the loss ends at {before:.2f}{stuck}.\n"
-    if after is None:
+    if not there:
         said += "With PreNormStack and init_depth_scaled, this table gets a column that falls."
-    elif after < known - 0.5:
-        said += f"With {fixed} it has fallen to {after:.2f}, and is still falling."
+    elif after[0] < known - 0.5:
+        said += f"With {fixed} it has fallen to {after[0]:.2f}, and is still falling."
     else:
-        said += (
-            f"With {fixed} it ends at {after:.2f}, but should go far below {known:.2f}. Look at "
-        )
-        said += "the residual path, which must bypass all norms, at the last norm, and at which "
-        said += "layers init_depth_scaled scales."
+        said += f"With {fixed} it ends at {after[0]:.2f}, but should go far below {known:.2f}. "
+        said += "Look at the residual path, which must bypass all norms, at the last norm, and at "
+        said += "which layers init_depth_scaled scales."
     print(f"\n{table(runs, SHOWN, 10)}\n(means of 10 steps)\n\n{said}")
     return {"Loss": losses_drawn(runs, **{"frequencies alone": known})}
