@@ -123,7 +123,7 @@ def chart(
         shown = [(number, alarm[1]) for number, alarm in numbered if SECTION.get(alarm[0]) == key]
         for place, (number, step) in enumerate(shown):
             axes.axvline(step, color=SECOND, linestyle="--", linewidth=1.2)
-            at = {"transform": across, "color": SECOND, "weight": "bold"}
+            at = {"transform": across, "color": SECOND, "weight": "bold", "clip_on": True}
             axes.text(step, 0.89 - 0.12 * (place % 8), f" {number}", **at)
         axes.yaxis.set_major_formatter("{x:.0%}" if ylim == (0, 1) else "{x:g}")
         above_zero = [value for value in found if value > 0] if ylim is None else []
