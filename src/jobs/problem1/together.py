@@ -119,6 +119,7 @@ class Together:
                 while self._start() or self.running:
                     time.sleep(0.1)
                     self._look()
+                self._report()
             except KeyboardInterrupt:
                 self._stop(self.running)
                 for command in self.running:
@@ -136,16 +137,19 @@ class Together:
                     shutil.rmtree(out, ignore_errors=True)
                 with contextlib.suppress(OSError):  # there is something in it
                     runs.rmdir()
-        if self.failed:
-            *others, first = sorted(self.failed, key=lambda command: -command.place)
-            for command in others:
-                self._show(command)
-            if self.at_once == 1:
-                raise first.why_failed()  # it has printed the rest
-            raise with_code(
-                first.why_failed().exit_code,
-                f"{self._title(first.job)}\n{first.printed()}\n{first.why_failed()}",
-            )
+
+    def _report(self):
+        """Show the jobs that have failed or were stopped, and raise the error of the first."""
+        if not self.failed:
+            return
+        *others, first = sorted(self.failed, key=lambda command: -command.place)
+        for command in others:
+            self._show(command)
+        error = first.why_failed()
+        if first.log:  # else it has printed the rest
+            text = f"{self._title(first.job)}\n{first.printed()}\n{error}"
+            error = with_code(error.exit_code, text)
+        raise error
 
     def _start(self) -> bool:
         """Start the jobs that can; returns whether there was one."""
