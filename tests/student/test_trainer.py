@@ -123,7 +123,7 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
     for whole_x, whole_y, (xs, ys) in zip(*rows, batches, strict=True):
         width = xs.size(1)
         assert torch.equal(whole_x[:, :width].long(), xs) and whole_y[:, width:].eq(0).all()
-        assert torch.equal(whole_y[:, :width].long(), ys) and xs[:, -1].ne(0).any()
+        assert torch.equal(whole_y[:, :width].long(), ys) and ys[:, -1].ne(0).any()
         whole = model(whole_x.long(), whole_y.long())[1]
         assert torch.allclose(whole, model(xs, ys)[1], atol=1e-5)
     first = x[:, 0].tolist()

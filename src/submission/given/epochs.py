@@ -35,23 +35,22 @@ def draw(dataset: Dataset, seed: int, epoch: int) -> tuple[np.ndarray, np.ndarra
     on the process that draws them.
 
     Returns:
-        x and y, int32, (rows, T), and for each row the length without the padding at its end.
+        x and y, int32, (rows, T), and for each row the length up to its last target.
     """
     with own_random_numbers(hash((seed, epoch)) % 2**63):
         rows = [dataset[i] for i in torch.randperm(len(dataset)).tolist()]
     # Tensors would go between processes in shared memory, of which many containers have 64 MB;
     # arrays go through a pipe, which takes milliseconds.
     x, y = (torch.stack(column).int().numpy() for column in zip(*rows))
-    used = (x != 0) | (y != 0)
-    return x, y, x.shape[1] - used[:, ::-1].argmax(1)
+    return x, y, ((y != 0) * np.arange(1, y.shape[1] + 1)).max(1).clip(1)
 
 
 def epochs_ahead(dataset: Dataset, config, first: int, device: torch.device):
     """The epochs of a training from number `first` on, each a list of batches (x, y), int64, on the
     device. On Linux, config.num_workers processes draw them ahead.
 
-    A batch is cut to its longest row: no position attends to the padding after it. Batches of rows
-    of similar length would need less padding, but the model learns less from them.
+    A batch is cut after its last target, to which no position before it attends. Batches of rows of
+    similar length would need less padding, but the model learns less from them.
     """
     workers = config.num_workers if sys.platform.startswith("linux") else 0
     ahead = {"multiprocessing_context": "fork", "prefetch_factor": 1}
