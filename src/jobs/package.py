@@ -86,14 +86,15 @@ def _importing(folder):
     try:
         yield
     except (ModuleNotFoundError, SyntaxError) as error:
-        for name in STUDENT_FILES:
-            if why := why_unusable(folder, name):
-                raise UserError(f"{folder}: {why}") from None
         missing = str(getattr(error, "name", "")).removeprefix("submission.").replace(".", "/")
         if f"{missing}.py" in STUDENT_FILES:
             raise UserError(
-                f"{folder} has no {missing}.py, which this job needs. Check --submission."
+                f"{folder} has no {missing}.py, which this job needs"
+                f"{look_alike(folder, f'{missing}.py')}. Check --submission."
             ) from None
+        for name in STUDENT_FILES:
+            if why := why_unusable(folder, name):
+                raise UserError(f"{folder}: {why}") from None
         raise
 
 

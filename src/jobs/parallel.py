@@ -1,6 +1,6 @@
 """Train in several processes, each with a GPU or a share of the cores:
 
-    torchrun --nproc-per-node 2 src/run.py vanilla_pretrain
+    torchrun --nproc-per-node 2 src/run.py TARGET
 
 Each process draws the same epochs, which takes no longer than in a single process, and trains on
 its share of the rows of each batch. So the batches are those of a single process, and the update is

@@ -20,17 +20,17 @@ SHOWN = (10, 25, 50, 75, 100, 150, 200)
 
 
 class PostNormStack(nn.Module):
-    """Sublayers as in case iii, in order: x = norm(x + sublayer(x)); arguments as PreNormStack."""
+    """Layers as in case iii, in order: x = norm(x + layer(x)); arguments as PreNormStack."""
 
-    def __init__(self, sublayers: list[nn.Module], d_model: int):
+    def __init__(self, layers: list[nn.Module], d_model: int):
         super().__init__()
-        self.sublayers = nn.ModuleList(sublayers)
-        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in sublayers)
+        self.layers = nn.ModuleList(layers)
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in layers)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """(B, T, d_model) -> the same shape."""
-        for sublayer, norm in zip(self.sublayers, self.norms):
-            x = norm(x + sublayer(x))
+        for layer, norm in zip(self.layers, self.norms):
+            x = norm(x + layer(x))
         return x
 
 
