@@ -70,7 +70,7 @@ class Problem:
     answers: dict[str, str] = field(default_factory=dict)
     supplied: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
-    targets: tuple[Target, ...]
+    targets: tuple[Target, ...] = ()
     options: str = "--submission, --out, --seed"
     files: tuple[str, ...] = ()
     exercises: tuple[str, ...] = ()
