@@ -4,7 +4,8 @@
 
 Each process draws the same epochs, which takes no longer than in a single process, and trains on
 its share of the rows of each batch. So the batches are those of a single process, and the update is
-the same up to the order of summation. The first process (rank 0) writes and prints.
+the same up to the order of summation, and to dropout, which each process draws for its rows. The
+first process (rank 0) writes and prints.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ import sys
 import time
 
 from common.cores import cores
-from common.files import UserError
+from common.files import Interrupted, UserError
 
 
 def world_size() -> int:
@@ -99,6 +100,8 @@ def in_silence():
     sys.stdout = open(os.devnull, "w", encoding="utf-8")
     try:
         yield
+    except (Interrupted, KeyboardInterrupt):
+        os._exit(130)
     except Exception:
         time.sleep(60)
         raise

@@ -118,9 +118,12 @@ def earlier(job: Job, options: Options) -> tuple[str, str]:
     how, names = changes(made, _sources(job, options), _settings(options))
     changed = f"{how} {made} {'began' if made == checkpoint else 'was made'}: {', '.join(names)}."
     if made == result and not names:
+        record = read_record(result)
+        if job.split == "test" and options.gold and record and not record.total:
+            return "", f"{job.target} is done again, since its answers are there now."
         return "done", f"{job.target} is done: {result} is there"
     if made == result or not all(name.endswith(".py") for name in names):
-        return "", f"{job.target} is done again. {changed}"
+        return "", f"{job.target} {'is done' if made == result else 'begins'} again. {changed}"
     told = f"{job.target} continues from {checkpoint}."
     if names:
         told += f" {changed} The code counts as it is now; to start again, delete the checkpoint."
@@ -148,18 +151,23 @@ def changes(
 
 
 def require_same_preset(options: Options) -> None:
-    """Refuse to resume in a folder whose results were made with another preset, which is not the
-    one that the user asked for.
+    """Refuse to resume in a folder whose results were made with another preset, for which the user
+    has not asked.
 
     Raises:
-        UserError: there is such a result.
+        UserError: there is such a result, or the checkpoint of one.
     """
-    for job in JOBS.values():
-        record = read_record(options.out / job.writes)
+    for made in (
+        made
+        for job in JOBS.values()
+        for made in (options.out / job.writes, checkpoint_of(job, options))
+        if made.exists()
+    ):
+        record = read_record(made)
         preset = record.made_from.get("preset") if record else None
         if preset not in (None, options.preset.name):
             raise UserError(
-                f"{options.out / job.writes} was made with the preset {preset}, and this run's "
+                f"{made} was made with the preset {preset}, and this run's "
                 f"would be {options.preset.name}. Say which you want: --preset {preset} continues, "
                 f"--preset {options.preset.name} makes all anew."
             )

@@ -1,7 +1,7 @@
 """The training loop: given, but worth reading from top to bottom.
 
 `Trainer.train` is the loop and `one_step` a step of it. A resumed run gives the same bits as one
-that was never interrupted, on a CPU with as many threads. Two helpers may be skipped:
+that was never interrupted, on a CPU with as many threads, if all chance is torch's. To be skipped:
 given/epochs.py draws whole epochs ahead, given/cuda_graphs.py replays steps on NVIDIA GPUs.
 """
 
@@ -127,14 +127,13 @@ class Trainer:
         self.optimizer.zero_grad()
         with torch.autocast(self.device.type, self.narrow, enabled=self.narrow is not None):
             _, loss = self.replica(x, y)
-        loss = loss * share
         # the scaler does nothing but in fp16, where the smallest gradients would be zero
-        self.scaler.scale(loss).backward()
+        self.scaler.scale(loss * share).backward()
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.grad_norm_clip)
         self.scaler.step(self.optimizer)  # optimizer.step(), unless a gradient overflowed
         self.scaler.update()
-        loss = loss.detach() / self.world
+        loss = loss.detach() * share / self.world
         if self.world > 1:
             distributed.all_reduce(loss)
         return loss
@@ -187,11 +186,12 @@ class Trainer:
         loss, self.losses = torch.stack(self.losses).mean().item(), []
         entry = {"epoch": self.epoch, "tokens": self.tokens, "lr": self.lr, "loss": loss}
         self.history.append({"step": self.step, **entry})
-        if self.config.writer is not None:
-            for name in ("lr", "loss"):
-                self.config.writer.add_scalar(name, entry[name], self.step)
+        for name in ("lr", "loss") if self.config.writer is not None else ():
+            self.config.writer.add_scalar(name, entry[name], self.step)
         # each step in fp16 whose gradients are not finite halves the scale, and changes no weight
-        if not math.isfinite(loss) or self.scaler.get_scale() < 1:
+        weights = torch.nn.utils.parameters_to_vector(self.model.parameters())
+        finite = math.isfinite(loss) and weights.isfinite().all()
+        if not finite or self.scaler.get_scale() < 1:
             raise TrainingError(
                 f"{'gradients' if math.isfinite(loss) else 'the loss'} became infinite or NaN near "
                 f"batch {self.step} (learning rate {self.lr:.1e}). The weights were not saved. "
@@ -201,16 +201,16 @@ class Trainer:
         self.bar.set_postfix_str(f"loss {loss:.3f}, lr {self.lr:.1e}", refresh=False)
 
     def save_checkpoint(self) -> None:
-        """Write the checkpoint, unless weights may be NaN."""
+        """Write the checkpoint, unless weights are NaN."""
         self.saved_at = time.monotonic()
-        finite = not self.losses or torch.stack(self.losses).isfinite().all()
-        if self.config.ckpt_path and self.rank == 0 and finite:
+        weights = torch.nn.utils.parameters_to_vector(self.model.parameters())
+        if self.config.ckpt_path and self.rank == 0 and weights.isfinite().all():
             state = {name: getattr(self, name) for name in STATE}
             state |= {name: getattr(self, name).state_dict() for name in PARTS}
             write_state(state, self.config.ckpt_path)
 
     def load_checkpoint(self) -> None:
-        """Continue from the checkpoint; raise TrainingError if it is damaged."""
+        """Continue from the checkpoint; raise TrainingError if it cannot be read."""
         state = read_state(self.config.ckpt_path, self.device)
         # settings are this run's, with its own rate on its own device
         state["optimizer"]["param_groups"] = self.optimizer.state_dict()["param_groups"]

@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from conftest import ROOT, SOLUTION, STARTER, run_cli
+from jobs.records import read_record
+from jobs.targets import JOBS
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +30,10 @@ def test_table_plot_and_summary(demo):
     assert models == [("vanilla", False), ("vanilla", True), ("rope", True)]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
-    assert 0 < sum(m["seconds"] for m in summary["models"]) <= summary["total_seconds"] + 1
+    records = [read_record(out / job.writes) for job in JOBS.values()]
+    seconds = sum(record.seconds for record in records)
+    assert sum(m["seconds"] for m in summary["models"]) == pytest.approx(seconds, abs=0.3)
+    assert 0 < seconds <= summary["total_seconds"] + 1
     assert "torch" in summary["machine"]
     assert (out / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in printed and "most common place" in printed and "5.0%" in printed
@@ -43,6 +48,18 @@ def test_a_finished_demo_resumes_at_once_and_a_used_folder_is_refused(demo):
     assert process.stdout.count(" is done: ") == 11
     process = run_cli("demo", "--preset", "smoke", "--out", out)
     assert process.returncode == 2 and "not an empty folder" in process.stderr
+
+
+def test_a_result_of_a_demo_without_its_record_is_made_again(demo, tmp_path):
+    out = shutil.copytree(demo[0], tmp_path / "copy")
+    (out / "runs" / "rope.pretrain.params.json").write_text("", encoding="utf-8")
+    process = run_cli("demo", "--preset", "smoke", "--out", out, "--resume")
+    assert process.returncode == 0 and process.stdout.count(" is done: ") == 10
+
+
+def test_a_demo_of_another_preset_is_not_resumed_unasked(demo):
+    process = run_cli("demo", "--out", demo[0], "--resume")
+    assert process.returncode == 2 and "--preset smoke continues" in process.stderr
 
 
 def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):

@@ -144,8 +144,25 @@ def test_a_checkpoint_of_another_training_is_not_continued(mine, begun, changed)
     if changed == "wiki.txt":
         (mine.parent / "data" / changed).write_text("Another corpus.\n", encoding="utf-8")
     words = {"preset": ("laptop",), "seed": ("smoke", "--seed", "5")}.get(changed, ())
-    told = f"{DONE} is done again. Changed since {begun} began: {changed}."
+    told = f"{DONE} begins again. Changed since {begun} began: {changed}."
     assert resumed(mine, *words) == ("", told)
+
+
+def test_a_preset_that_nobody_named_does_not_replace_a_checkpoint_of_another(mine, begun):
+    (mine / "vanilla.model.params").unlink()
+    process = run_cli(DONE, "--submission", mine, "--resume", "--device", "cpu")
+    assert process.returncode == 2 and "--preset smoke continues" in process.stderr
+    assert begun.exists()
+
+
+def test_an_evaluation_is_done_again_once_there_are_answers(mine):
+    job = JOBS["vanilla_eval_test_without_pretrain"]
+    assert run_cli(*command(mine, job.target)).returncode == 0
+    assert read_record(mine / job.writes).accuracy is None
+    gold = ("--gold", ROOT / "instructor" / "gold" / "laptop")
+    process = run_cli(*command(mine, job.target, "smoke", "--resume", *gold))
+    assert process.returncode == 0 and "its answers are there now" in process.stdout
+    assert read_record(mine / job.writes).total == 40
 
 
 def test_a_checkpoint_without_its_record_is_refused_and_kept(mine, begun):

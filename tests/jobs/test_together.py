@@ -151,6 +151,37 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     assert all(same(in_order, out, job) for job in written)
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_no_job_waits_for_an_input_that_cannot_come(tmp_path, jobs):
+    """One job at a time reads this program's input, several have none. A log that somebody deletes
+    stops no job.
+    """
+    mine = make(
+        (
+            Edit(
+                "helper.py",
+                "import copy\n",
+                "import copy\nimport sys\n\nread = sys.stdin.read(3)\n",
+            ),
+            Edit(
+                "helper.py",
+                "    trainer_obj.train()\n",
+                "    print('read', repr(read))\n    trainer_obj.train()\n"
+                "    import pathlib\n"
+                "    for log in pathlib.Path(writing_params_path).parent.glob('runs/*.log'):\n"
+                "        log.unlink()\n",
+            ),
+        ),
+        tmp_path / "mine",
+    )
+    command = [sys.executable, ROOT / "src" / "run.py", "all", *SMOKE, "--submission", mine]
+    command += ["--out", tmp_path / "out", "--jobs", str(jobs)]
+    process = subprocess.run(command, input="yes" * 11, capture_output=True, encoding="utf-8")
+    assert process.returncode == 0, process.stderr
+    assert (jobs == 1) == ("read 'yes'" in process.stdout)
+    assert all((tmp_path / "out" / job.writes).exists() for job in ALL)
+
+
 @pytest.fixture
 def stuck(tmp_path):
     """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of

@@ -208,6 +208,21 @@ def test_a_loss_that_is_no_number_stops_with_advice_and_keeps_no_weights(
     assert not list(tmp_path.iterdir())
 
 
+def test_weights_that_are_no_numbers_stop_the_training_too(submission, fresh, tmp_path):
+    """Those of the last step, whose loss was still a number."""
+    from submission.trainer import TrainingError
+
+    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    trainer = fresh(max_epochs=1, log_every=1000, **ckpt)
+    steps = []
+    trainer.model.register_forward_pre_hook(lambda *_: steps.append(1))
+    weight = trainer.model.head.weight
+    weight.register_hook(lambda gradient: gradient * (math.nan if len(steps) == 5 else 1))
+    with pytest.raises(TrainingError, match="gradients became infinite or NaN near batch 5"):
+        trainer.train()
+    assert not list(tmp_path.iterdir())
+
+
 def test_float16_learns_what_float32_learns(fresh):
     """The losses to 0.02, over 200 steps. A CPU computes in float16, too."""
     runs = [fresh(precision=precision, max_epochs=40) for precision in ("fp16", "fp32")]

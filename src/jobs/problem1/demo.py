@@ -16,7 +16,7 @@ from common.files import UserError, write_text
 from jobs.options import ROOT, choose_options
 from jobs.problem1.demo_plot import MODELS, plot
 from jobs.problem1.together import Together, jobs_at_once
-from jobs.records import Record, read_record
+from jobs.records import Record, read_record, require_same_preset
 from jobs.targets import JOBS, LOOK
 
 # The reference solution, if this checkout has it; otherwise the demo runs the student's code.
@@ -34,6 +34,11 @@ def run_demo(args: argparse.Namespace) -> None:
     started = time.monotonic()
     out = choose_folder(args.out, args.resume)
     options = dataclasses.replace(options, out=out)
+    if args.resume and not args.preset:
+        require_same_preset(options)
+    for job in JOBS.values():
+        if read_record(out / job.writes) is None:  # the summary needs it
+            (out / job.writes).unlink(missing_ok=True)
     gold = GOLD / options.preset.data
     if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
         options = dataclasses.replace(options, gold=gold)
@@ -88,18 +93,18 @@ def summarize(records: dict[str, Record], seconds: float) -> dict:
     """
     models = []
     for variant, pretrained in MODELS:
-        mine = {
-            JOBS[target].split: record
+        mine = [
+            (JOBS[target].split, record)
             for target, record in records.items()
             if (JOBS[target].variant, JOBS[target].pretrained) == (variant, pretrained)
-        }
+        ]
+        accuracies = {split: record.accuracy for split, record in mine if split}
         models.append(
             {
                 "variant": variant,
                 "pretrained": pretrained,
-                "dev": mine["dev"].accuracy,
-                "test": mine["test"].accuracy,
-                "seconds": round(sum(record.seconds for record in mine.values()), 1),
+                **accuracies,
+                "seconds": round(sum(record.seconds for _, record in mine), 1),
             }
         )
     dev = next(record for target, record in records.items() if JOBS[target].split == "dev")

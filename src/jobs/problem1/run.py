@@ -4,6 +4,7 @@ import argparse
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
 from jobs.options import choose_options
@@ -51,9 +52,11 @@ def run_jobs(args: argparse.Namespace) -> None:
 def _serve():
     """As a part of `all`: end with it, and take its SIGTERM for Ctrl-C, to say what is kept."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    parent = os.getppid()
 
     def wait():
-        os.read(0, 1)  # nothing comes but the end
+        while os.getppid() == parent:
+            time.sleep(0.5)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()

@@ -106,7 +106,7 @@ def _find_input(job, options):
     if job.reads is None:
         return None
     path = options.out / job.reads
-    if not path.exists():
+    if not path.is_file():
         raise UserError(
             f"{job.target} reads {path}, which is not there. First run: ./run.sh "
             f"{WRITTEN_BY[job.reads].target}"

@@ -5,6 +5,7 @@ after it end.
 """
 
 import contextlib
+import os
 import re
 import shutil
 import subprocess
@@ -41,19 +42,25 @@ class _Command:
     start: int
     stopped: bool = False
 
+    def _read(self, most: int = -1) -> str:
+        """What the job has printed, or the end of it; "" if the log is gone."""
+        try:
+            with self.log.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(self.start, size - most) if most >= 0 else self.start)
+                return file.read().decode("utf-8", errors="replace")
+        except OSError:
+            return ""
+
     def printed(self) -> str:
         """What the job has printed, with a progress bar only in its last state."""
-        text = self.log.read_bytes()[self.start :].decode("utf-8", errors="replace")
+        text = self._read()
         text = re.sub(r"\r[^\r\n]*%\|[^\r\n]*(?=\r)", "", text.replace("\r\n", "\n"))
         return re.sub(r"(?m)^\r", "", text).rstrip()
 
     def percent(self) -> int:
         """How much of the job is done, by the last state of its progress bar."""
-        if self.log is None:
-            return 0
-        with self.log.open("rb") as file:
-            file.seek(max(self.start, self.log.stat().st_size - 2000))
-            shown = re.findall(rb"(\d+)%\|", file.read())
+        shown = re.findall(r"(\d+)%\|", self._read(2000)) if self.log else []
         return int(shown[-1]) if shown else 0
 
     def why_failed(self) -> UserError:
@@ -122,18 +129,17 @@ class Together:
                 self._report()
             except KeyboardInterrupt:
                 self._stop(self.running)
+                self._say("\nInterrupted: the jobs end. Ctrl-C again kills them.")
                 for command in self.running:
                     command.process.wait()
                     self._show(command)
-                raise Interrupted(
-                    "Interrupted. The same command with --resume continues."
-                ) from None
+                raise Interrupted("The same command with --resume continues.") from None
             finally:
                 for command in self.running:  # after a second Ctrl-C, or an error of ours
                     command.process.kill()
                     command.process.wait()
                 made = {path.suffix for path in out.rglob("*") if path.is_file()}
-                if is_new and made <= {".log"}:  # all was refused
+                if is_new and self.failed and made <= {".log"}:  # all was refused
                     shutil.rmtree(out, ignore_errors=True)
                 with contextlib.suppress(OSError):  # there is something in it
                     runs.rmdir()
@@ -186,10 +192,10 @@ class Together:
                 streams = {
                     "stdout": stack.enter_context(log.open("ab")),
                     "stderr": subprocess.STDOUT,
+                    "stdin": subprocess.DEVNULL,
                 }
             stack.enter_context(without_ctrl_c())
-            # the pipe ends when this process does, and with it the job
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, **streams)
+            process = subprocess.Popen(command, **streams)
         return _Command(job, self.jobs.index(job), process, log, start)
 
     def _look(self):

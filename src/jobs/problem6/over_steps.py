@@ -130,6 +130,7 @@ def chart(
         if above_zero and max(above_zero) / 20 > min(above_zero):
             pages.set_log_scale(axes)
         axes.set(xlabel="step", xlim=(0, max(1, end)), ylim=ylim)
+        axes.locator_params("x", integer=True)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         if len(lines) > 1:
             drawing.legend(loc="outside upper left", ncols=columns)

@@ -76,9 +76,10 @@ def record(step: Callable, x: torch.Tensor, y: torch.Tensor, pool) -> Callable:
         if isinstance(error, torch.OutOfMemoryError):
             raise error from None
         frames = traceback.extract_tb(error.__traceback__)
+        why = (str(error).splitlines() or [type(error).__name__])[0]
         last = [f for f in frames if not f.filename.startswith(torch.__path__[0])][-1]
         raise TrainingError(
-            f"a step cannot be recorded as a CUDA graph ({str(error).splitlines()[0]}): "
+            f"a step cannot be recorded as a CUDA graph ({why}): "
             f"{last.filename}, line {last.lineno}. Perhaps the model reads a value from the GPU "
             "there, by .item(), print or `if tensor`. Use --no-graphs, which is slower."
         ) from error
