@@ -19,7 +19,7 @@ from jobs.options import STARTER
 
 class _GivenFiles(importlib.abc.MetaPathFinder):
     """The last finder for a submission's modules: our copies of given files, and nothing else of
-    ours. A folder that the submission lacks is an empty package.
+    ours. A folder that the submission lacks is an empty package, whose files may be at the top.
     """
 
     def find_spec(self, fullname, path, target=None):
@@ -30,6 +30,9 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
             return None
         if f"{name}.py" in SUPPLIED:
             return importlib.util.spec_from_file_location(fullname, STARTER / f"{name}.py")
+        at_top = Path(sys.modules[package].__path__[0]) / f"{module.rpartition('.')[2]}.py"
+        if f"{name}.py" in STUDENT_FILES and at_top.is_file():
+            return importlib.util.spec_from_file_location(fullname, at_top)
         if name in FOLDERS:
             return importlib.machinery.ModuleSpec(fullname, None, is_package=True)
         return None
@@ -72,10 +75,8 @@ def load_module(folder: Path, name: str):
         UserError: it is missing, in its place and at the top.
     """
     load_submission(folder)
-    at_top = not (folder / name).is_file() and (folder / Path(name).name).is_file()
-    module = (Path(name).name if at_top else name).removesuffix(".py").replace("/", ".")
     with _importing(folder):
-        return importlib.import_module(f"submission.{module}")
+        return importlib.import_module(f"submission.{name.removesuffix('.py').replace('/', '.')}")
 
 
 @contextlib.contextmanager

@@ -264,12 +264,23 @@ def test_a_missing_file_is_named(mine):
     refused(run_cli("vanilla_pretrain", *options), "has no attention.py, which this job needs")
 
 
+@pytest.mark.parametrize("target", ["encoder_scaling", "plot_positions"])
+def test_files_of_a_problem_may_be_at_the_top(mine, target, tmp_path):
+    options = mine()
+    for folder in ("problem5", "problem6"):
+        for path in (options[-1] / folder).glob("*.py"):
+            path.rename(options[-1] / path.name)
+        shutil.rmtree(options[-1] / folder)
+    process = run_cli(target, *options[2:], "--out", tmp_path / "out")
+    assert process.returncode == 0, process.stderr
+
+
 def test_nothing_of_the_starter_takes_the_place_of_a_missing_file(mine):
     """Here in a folder that is missing, too."""
     options = mine()
     shutil.rmtree(options[-1] / "problem5")
     (options[-1] / "encoder.py").write_text(
-        "from .problem5.numpy_attention import attention\n", encoding="utf-8"
+        "from .numpy_attention import attention\n", encoding="utf-8"
     )
     refused(run_cli("encoder_copy", *options), "has no problem5/numpy_attention.py")
 

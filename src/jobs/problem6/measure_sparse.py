@@ -3,6 +3,7 @@
 since other programs hardly disturb these.
 """
 
+import contextlib
 import math
 import multiprocessing
 import re
@@ -85,6 +86,9 @@ def measure(n: int, submission: Path) -> dict:
     student = load_module(submission, FILE)
     run_sparse(student, inputs(1024))
     before = memory()
+    # reset the peak; where that can't be, that of the imports is hardly above what is held now
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     result = {"n": n, "seconds": run_sparse(student, inputs(n))}
     after = memory()
     if "why" in after:
