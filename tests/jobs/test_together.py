@@ -183,12 +183,12 @@ def test_no_job_waits_for_an_input_that_cannot_come(tmp_path, jobs):
 
 
 @pytest.fixture
-def stuck(tmp_path):
+def stuck(tmp_path, monkeypatch):
     """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of
     the results, and the processes of the jobs.
     """
     save, train = "                    self.save_checkpoint()\n", "    trainer_obj.train()\n"
-    wait = f"{save}                    time.sleep(0 if config.resume else 600)\n"
+    wait = f'{save}                    time.sleep(600 if "STUCK" in os.environ else 0)\n'
     mine = make(
         (
             Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
@@ -197,8 +197,10 @@ def stuck(tmp_path):
         ),
         tmp_path / "mine",
     )
+    monkeypatch.setenv("STUCK", "1")
     with open(tmp_path / "said", "wb") as said:
         process = start("demo", mine, tmp_path / "out", stdout=said, stderr=said)
+    monkeypatch.delenv("STUCK")  # what resumes it goes on
     wait_until(lambda: process.poll() or len([*(tmp_path / "out").glob("*.pretrain.ckpt")]) == 2)
     children = [pid for pid in descendants(process.pid) if "--part" in command_of(pid)]
     assert len(children) == 2
