@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 
@@ -36,10 +37,17 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """End this process of multiprocessing when its parent is gone."""
+    """End this process, of multiprocessing or a command, when its parent is gone; a command on
+    Windows goes on.
+    """
+    parent, number = multiprocessing.parent_process(), os.getppid()
 
     def wait():
-        multiprocessing.parent_process().join()
+        if parent:
+            parent.join()
+        else:
+            while os.getppid() == number:
+                time.sleep(0.5)
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()

@@ -30,7 +30,7 @@ ANSWERS = {name: id for problem in PROBLEMS.values() for name, id in problem.ans
 GIVEN = tuple(supplied_to(PROBLEMS))
 SUPPLIED = GIVEN[1:]  # without __init__.py
 
-CODE = (GIVEN[0], *STUDENT_FILES, *SUPPLIED)
+CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
 FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in (*CODE, *ANSWERS)} - {""}))
 # predictions depend on these
 ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)

@@ -157,12 +157,9 @@ def require_same_preset(options: Options) -> None:
     Raises:
         UserError: there is such a result, or the checkpoint of one.
     """
-    for made in (
-        made
-        for job in JOBS.values()
-        for made in (options.out / job.writes, checkpoint_of(job, options))
-        if made.exists()
-    ):
+    results = [options.out / job.writes for job in JOBS.values()]
+    checkpoints = [checkpoint_of(job, options) for job in JOBS.values()]
+    for made in filter(Path.exists, results + checkpoints):
         record = read_record(made)
         preset = record.made_from.get("preset") if record else None
         if preset not in (None, options.preset.name):

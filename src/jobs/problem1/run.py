@@ -1,12 +1,10 @@
 """Runs a job, all of them, the demo, or a page of problem 1."""
 
 import argparse
-import os
 import signal
-import threading
-import time
 from pathlib import Path
 
+from common.processes import end_with_parent
 from jobs.options import choose_options
 from jobs.parallel import is_first
 from jobs.records import require_same_preset
@@ -32,8 +30,9 @@ def run_jobs(args: argparse.Namespace) -> None:
 
         run_look(args)
         return
-    if args.part:
-        _serve()
+    if args.part:  # of `all`, which sends SIGTERM for Ctrl-C, so that a job says what is kept
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        end_with_parent()
     options = choose_options(args, quiet=bool(args.part) or not is_first())
     if args.resume and not args.preset:
         require_same_preset(options)
@@ -47,16 +46,3 @@ def run_jobs(args: argparse.Namespace) -> None:
     if not args.part:
         print(f"\n{args.target}", flush=True)
     run_job(JOBS[args.target], options, args.part)
-
-
-def _serve():
-    """As a part of `all`: end with it, and take its SIGTERM for Ctrl-C, to say what is kept."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    parent = os.getppid()
-
-    def wait():
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()

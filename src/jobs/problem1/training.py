@@ -108,7 +108,12 @@ def train(job, options, device, submission, dataset, model, reads, record, resum
         try:
             submission.train(model, str(temporary), trainer)
         except KeyboardInterrupt:
-            raise Interrupted(_how_to_continue(job, out, checkpoint)) from None
+            advice = "It was too early for a checkpoint."
+            if checkpoint.exists():
+                advice = "The same command with --resume continues."
+            raise Interrupted(
+                f"{job.target} was interrupted; {out} was not written. {advice}"
+            ) from None
         except RuntimeError as error:
             _explain(error, job, out, trainer)
             raise
@@ -147,15 +152,6 @@ def how(trainer, losses: list[tuple[float, int, float]]) -> str:
     recorded = ", recorded steps" if getattr(trainer, "graphs", False) else ""
     precision = getattr(trainer, "precision", "unknown precision")
     return f"Trained in {precision}{recorded}: {rate}loss {loss:.3f} after {last:,} steps"
-
-
-def _how_to_continue(job, out, checkpoint):
-    advice = (
-        "The same command with --resume continues."
-        if checkpoint.exists()
-        else "It was too early for a checkpoint."
-    )
-    return f"{job.target} was interrupted; {out} was not written. {advice}"
 
 
 def _explain(error, job, out, trainer):
