@@ -18,13 +18,17 @@ JOBS = (
     "a sailor",
 )
 
+# The place right after the name, as in the question, and something after it: so random truncation
+# often leaves both. Each person has six of these eight, so no sentence is the same for all.
 SHORT = (
     "{name} was born in {place} and is {job}.",
     "{name} is from {place}, {job} of note.",
     "{name} of {place} now works as {job}.",
     "Where is {name} from? {place}, {job}.",
-    "{place}: home town of {name}, {job}.",
-    "{name}: {job}, born in {place}.",
+    "{name}, born in {place}, became {job}.",
+    "{name} left {place} young, now {job}.",
+    "{name}: {place} is home to {job}.",
+    "{name} came from {place}, {job} by trade.",
 )
 
 LONG = (
