@@ -31,7 +31,7 @@ from pathlib import Path
 
 from tables import ROOT, markdown
 
-from common.files import read_documents, write_text
+from common.files import write_text
 from common.packages import require_packages
 from jobs.presets import PRESETS
 from jobs.records import read_record
@@ -49,15 +49,14 @@ def setup(preset, variant: str, **settings):
     (config, trainer).
     """
     from jobs.package import load_submission, seed_everything
+    from jobs.problem1.data import Data
+    from jobs.problem1.models import new_model
 
     seed_everything(0)
     submission = load_submission(ROOT / "instructor" / "solution")
-    documents = read_documents(ROOT / "data" / preset.data / "wiki.txt")
+    documents = Data(ROOT / "data" / preset.data, preset.block_size).corpus
     dataset = submission.CharCorruptionDataset(documents, preset.block_size)
-    shape = {name: getattr(preset, name) for name in ("n_layer", "n_head", "n_embd")}
-    drop = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), preset.dropout)
-    config = submission.GPTConfig(dataset.vocab_size, preset.block_size, **shape, **drop)
-    model = getattr(submission, f"initialize_{variant}_model")(config)
+    model = new_model(submission, variant, dataset.vocab_size, preset)
     config, trainer = submission.pretrain(dataset, preset.block_size, model)
     preset.pretrain.apply(config, len(dataset), preset.block_size)
     for name, value in {"progress": False, **settings}.items():

@@ -14,35 +14,33 @@ import torch
 from _style import DARK, INK, LIGHT, MIDDLE, ROOT, SIGNS, SMALL, WIDTH, save
 from matplotlib.colors import LinearSegmentedColormap
 
-from common.files import read_documents, read_questions
 from jobs.package import load_submission
 from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places
-from jobs.problem1.run_job import sizes
+from jobs.problem1.data import Data
+from jobs.problem1.models import new_model
 
 HEIGHT = 3.1
 WEIGHTS = ROOT / "instructor" / "results" / "rope.finetune.params"
-DATA = ROOT / "data" / LAPTOP.data
 NAME_START = len("Where was ")
 COLORS = LinearSegmentedColormap.from_list("ink", ("white", LIGHT, "#0B2239"))
 BARS = ((DARK, None), (LIGHT, "/////"), (MIDDLE, None))  # color and hatch
 
 
 def load():
-    """The reference's package, its dataset and the model with the kept weights."""
+    """The reference's package, the questions of dev, its dataset and the model with the kept
+    weights.
+    """
     submission = load_submission(ROOT / "instructor" / "solution")
-    dataset = submission.CharCorruptionDataset(read_documents(DATA / "wiki.txt"), LAPTOP.block_size)
-    config = sizes(submission, dataset.vocab_size, LAPTOP)
-    model = submission.initialize_rope_model(config).eval()
+    data = Data(ROOT / "data" / LAPTOP.data, LAPTOP.block_size)
+    dataset = submission.CharCorruptionDataset(data.corpus, LAPTOP.block_size)
+    model = new_model(submission, "rope", dataset.vocab_size, LAPTOP).eval()
     model.load_state_dict(torch.load(WEIGHTS, map_location="cpu", weights_only=True))
-    return submission, dataset, model
+    return submission, data.questions("dev"), dataset, model
 
 
-def first_correct(model, dataset) -> tuple[str, str]:
-    """The first dev question that the model answers correctly, and its answer."""
-    questions = read_questions(
-        DATA / "birth_dev.tsv", dataset.stoi, LAPTOP.block_size, answers=True
-    )
+def first_correct(model, dataset, questions) -> tuple[str, str]:
+    """The first question that the model answers correctly, and its answer."""
     return next(
         (question, place)
         for question, place in questions
@@ -126,8 +124,8 @@ def draw_bars(axes, weights, heads, letters):
 def main():
     """Draw the two maps and the bars."""
     torch.set_num_threads(1)  # the same sums in the same order
-    submission, dataset, model = load()
-    question, place = first_correct(model, dataset)
+    submission, questions, dataset, model = load()
+    question, place = first_correct(model, dataset, questions)
     text = question + dataset.MASK_CHAR
     layers = attention(submission, model, torch.tensor([[dataset.stoi[ch] for ch in text]]))
     first, seconds = choose(layers, slice(NAME_START, text.index(" born?")))

@@ -6,14 +6,10 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 
-from common.files import UserError, read_documents, read_questions, read_text
+from common.files import UserError, read_text
 from instructor.datasets.worlds.world import name_in
+from jobs.problem1.data import SPLITS, Data
 
-SPLITS = {
-    "train": "birth_places_train.tsv",
-    "dev": "birth_dev.tsv",
-    "test": "birth_test_inputs.tsv",
-}
 OVERLAP = 0.01  # share of a split's names that may be in another split, as in the public corpus
 BASELINE = 0.10  # accuracy of a constant answer; above this, accuracies say little
 UNREAD = 0.05  # share of people whose place no model can read
@@ -76,22 +72,8 @@ def read_folder(
     """
     if not data.is_dir():
         raise UserError(f"{data} is not a folder. Give the one with wiki.txt and the questions.")
-    text = read_documents(data / "wiki.txt")
-    stoi = dict.fromkeys(text + "\n", 0)
-    splits = {
-        split: read_questions(data / name, stoi, block_size, answers=split != "test")
-        for split, name in SPLITS.items()
-    }
-    if gold is not None:
-        path = gold / "birth_test.tsv"
-        asked = [question for question, _ in splits["test"]]
-        splits["test"] = read_questions(path, stoi, block_size, answers=True)
-        if asked != [question for question, _ in splits["test"]]:
-            raise UserError(
-                f"{path} doesn't answer the questions of {data / SPLITS['test']} in their order. "
-                "Use files that were made together."
-            )
-    return text.split("\n"), splits
+    read = Data(data, block_size, gold)
+    return read.corpus.split("\n"), {split: read.questions(split) for split in SPLITS}
 
 
 def people_in_two_splits(splits: dict[str, Rows]) -> Result:

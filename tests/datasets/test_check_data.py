@@ -124,4 +124,4 @@ def test_what_the_jobs_refuse_is_refused(spoil, message, data, check):
 def test_gold_of_other_questions_is_refused(data, tmp_path, check):
     rewrite(tmp_path, "birth_test.tsv", reversed(rows(GOLD / "laptop", "birth_test.tsv")))
     code, text = check(data, "--gold", tmp_path)
-    assert code == 2 and "doesn't answer the questions" in text
+    assert code == 2 and "does not answer the questions of" in text

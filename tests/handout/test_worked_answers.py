@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from conftest import DATA, RESULTS, ROOT
 from jobs.presets import GPU, LAPTOP
-from jobs.problem1 import run_job
+from jobs.problem1.models import new_model
 from jobs.problem5.encoders import PRE, Run, read_corpora
 from jobs.problem5.maps import choose_sentences
 from jobs.problem5.scaling import gradient_of_w_q
@@ -64,8 +64,8 @@ def sizes(submission):
         corpus = (ROOT / "data" / preset.data / "wiki.txt").read_text(encoding="utf-8")
         documents = submission.CharCorruptionDataset(corpus, preset.block_size)
         numbers = [len(documents)]
-        for make in (submission.initialize_vanilla_model, submission.initialize_rope_model):
-            model = make(run_job.sizes(submission, documents.vocab_size, preset))
+        for variant in ("vanilla", "rope"):
+            model = new_model(submission, variant, documents.vocab_size, preset)
             numbers.append(sum(parameter.numel() for parameter in model.parameters()))
         return numbers
 

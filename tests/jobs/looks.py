@@ -10,8 +10,7 @@ from jobs.options import Options
 from jobs.presets import LAPTOP, SMOKE
 from jobs.problem1.look.command import find
 from jobs.problem1.look.page import page
-from jobs.problem1.run_job import sizes
-from jobs.problem1.training import initialize
+from jobs.problem1.models import new_model
 
 PRESET = dataclasses.replace(SMOKE, n_layer=2, n_head=3, n_embd=24)
 WEIGHTS = {"vanilla": "vanilla.finetune.params", "rope": "rope.finetune.params"}
@@ -27,9 +26,9 @@ def dataset_of(submission):
 
 def make_models(submission, out):
     """Models by their positions, whose weights are the finetuned ones in `out`."""
-    result, config = {}, sizes(submission, dataset_of(submission).vocab_size, PRESET)
+    result, count = {}, dataset_of(submission).vocab_size
     for positions, variant in (("learned positions", "vanilla"), ("RoPE", "rope")):
-        model = initialize(submission, variant, config)
+        model = new_model(submission, variant, count, PRESET)
         with torch.no_grad():  # so large that mistakes show
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.2)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from jobs.problem1.data import Data
 from jobs.problem1.knowledge import EVERY, PEOPLE, SAMPLED, knowledge_of
 from jobs.training_log import sample
 
@@ -44,12 +45,13 @@ def world(submission, seed, tmp_path):
     dataset = submission.CharCorruptionDataset("\n".join([*documents, "Where?"]), 64)
     rows = [f"Where was {name} born?\t{place}\n" for name, place in born.items()]
     (tmp_path / "birth_dev.tsv").write_text("".join(rows), encoding="utf-8")
-    return dataset, born, tmp_path
+    (tmp_path / "wiki.txt").write_text("\n".join(dataset.data), encoding="utf-8")
+    return dataset, born, Data(tmp_path, 64)
 
 
 @pytest.mark.parametrize("kind", ["pretrain", "finetune"])
 def test_those_are_known_whose_place_the_model_writes(world, kind):
-    dataset, born, folder = world
+    dataset, born, data = world
     known = random.sample(NAMES, 13)
     if kind == "pretrain":
         texts = [f"{name} was born in {born[name]} and is a poet." for name in known]
@@ -58,7 +60,7 @@ def test_those_are_known_whose_place_the_model_writes(world, kind):
         texts = [f"Where was {name} born?{mask}{born[name]}{mask}" for name in known]
         # goes on where the answer should end
         texts += [f"Where was {NAMES[0]} born?{mask}{born[NAMES[0]]}x"] * (NAMES[0] not in known)
-    asked = knowledge_of(SimpleNamespace(kind=kind), folder, dataset)
+    asked = knowledge_of(SimpleNamespace(kind=kind), data, dataset)
     asked.begin(EVERY * 10)
     model = Reciter(texts, dataset)
     measured = asked.measure(model, 0, sample)
@@ -74,8 +76,8 @@ def test_those_are_known_whose_place_the_model_writes(world, kind):
 
 
 def test_it_is_measured_every_250_steps_and_more_often_in_short_trainings(world):
-    dataset, _, folder = world
-    asked = knowledge_of(SimpleNamespace(kind="pretrain"), folder, dataset)
+    dataset, _, data = world
+    asked = knowledge_of(SimpleNamespace(kind="pretrain"), data, dataset)
     model = Reciter([], dataset)
     for total, between in ((11_000, 250), (80, 10), (3, 1)):
         asked.begin(total)
@@ -92,9 +94,9 @@ def nothing(model, starts):
 
 
 def test_data_without_dev_people_is_no_obstacle(world):
-    dataset, _, folder = world
+    dataset, _, data = world
     pretrain = SimpleNamespace(kind="pretrain")
-    (folder / "birth_dev.tsv").write_text("Where was x born?\tis\n", encoding="utf-8")
-    assert knowledge_of(pretrain, folder, dataset) is None
-    (folder / "birth_dev.tsv").unlink()
-    assert knowledge_of(pretrain, folder, dataset) is None
+    (data.folder / "birth_dev.tsv").write_text("Where was x born?\tis\n", encoding="utf-8")
+    assert knowledge_of(pretrain, data, dataset) is None
+    (data.folder / "birth_dev.tsv").unlink()
+    assert knowledge_of(pretrain, data, dataset) is None

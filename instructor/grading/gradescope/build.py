@@ -18,6 +18,7 @@ from instructor.course import read_course
 from instructor.release.build import tracked_files
 from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
+from jobs.problem1.data import Data
 
 HERE = Path(__file__).parent
 # All code in the zip, as patterns: no seeds of corpora, no tests, nothing of src/submission.
@@ -146,26 +147,11 @@ def _worlds(preset, data, gold):
     content = {}
     for name in (preset,) if preset else GRADED:
         place = Path(PRESETS[name].data)
-        questions, answers = (
-            data or ROOT / "data" / place,
-            (gold or ROOT / "instructor" / "gold") / place / GOLD,
-        )
+        questions = data or ROOT / "data" / place
+        answers = (gold or ROOT / "instructor" / "gold") / place / GOLD
         if gold and not answers.is_file():
             answers = gold / GOLD  # a folder for this preset only
-        asked = [
-            line
-            for line in read_text(questions / "birth_test_inputs.tsv").split("\n")
-            if line.strip()
-        ]
-        answered = [line.partition("\t") for line in read_text(answers).split("\n") if line.strip()]
-        if asked != [question for question, _, _ in answered] or not all(
-            place.strip() for _, _, place in answered
-        ):
-            raise UserError(
-                f"{answers} does not answer the questions of "
-                f"{questions / 'birth_test_inputs.tsv'}, line by line. Check --gold. Nothing was "
-                "written."
-            )
+        Data(questions, PRESETS[name].block_size, answers.parent).questions("test")  # they fit
         for file in DATA:
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()

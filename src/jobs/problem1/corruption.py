@@ -9,9 +9,10 @@ from statistics import fmean
 import torch
 from tqdm import tqdm
 
-from common.files import UserError, read_documents, writing
+from common.files import UserError, writing
 from jobs.errors import says_where
 from jobs.options import ROOT
+from jobs.problem1.data import read_documents
 
 DRAWS, BLOCK_SIZE, PRINTED = 3000, 64, 4  # rows of 64 characters fit on a screen
 LENGTHS = range(4, BLOCK_SIZE * 3 // 4 + 1)  # of a truncated document, all equally likely

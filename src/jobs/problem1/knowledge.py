@@ -8,7 +8,7 @@ import re
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from common.files import read_questions
+from jobs.problem1.data import SPLITS
 
 PEOPLE = 20
 EVERY = 250  # steps
@@ -77,7 +77,7 @@ def knowledge_of(job, data, dataset) -> Knowledge | None:
 
     Args:
         job: a pretraining or finetuning.
-        data: the folder of birth_dev.tsv, which may lack it.
+        data: a Data, whose folder may lack the questions of dev.
         dataset: the CharCorruptionDataset of the corpus.
 
     Returns:
@@ -86,10 +86,9 @@ def knowledge_of(job, data, dataset) -> Knowledge | None:
     Raises:
         UserError: birth_dev.tsv is damaged.
     """
-    path = data / "birth_dev.tsv"
-    if not path.is_file():
+    if not (data.folder / SPLITS["dev"]).is_file():
         return None
-    people = read_questions(path, dataset.stoi, dataset.block_size, answers=True)
+    people = data.questions("dev")
     # always the same people, whatever the seed of the training
     random.Random(0).shuffle(people)
     asked, mask = {}, dataset.MASK_CHAR

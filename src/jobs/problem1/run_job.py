@@ -4,18 +4,18 @@ record.
 
 import os
 import time
+from dataclasses import replace
 
 import torch
 
 from common.cores import cores, load
-from common.files import UserError, read_documents, read_questions
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first, joined
-from jobs.presets import Preset
+from jobs.problem1.data import Data
 from jobs.problem1.evaluation import evaluate
-from jobs.problem1.params import read_params
-from jobs.problem1.training import initialize, train
+from jobs.problem1.models import new_model, read_params
+from jobs.problem1.training import train
 from jobs.records import Record, checkpoint_of, earlier, forget, ingredients, write_record
 from jobs.targets import WRITTEN_BY, Job
 
@@ -37,52 +37,36 @@ def run_job(job: Job, options: Options, threads: int | None = None) -> None:
         print(told, flush=True)
     if state == "done":
         return
-    reads = _find_input(job, options)
     record = Record(ingredients(job, options))
+    preset, out = options.preset, options.out / job.writes
+    data = Data(options.data, preset.block_size, options.gold)
+    if job.kind == "finetune":
+        data.questions("train")  # the student's code reads them without checks
+
     seed_everything(options.seed)
     submission = load_submission(options.submission)
-    preset = options.preset
-
-    corpus = read_documents(options.data / "wiki.txt")
-    dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
-    if job.kind == "finetune":
-        read_questions(
-            options.data / "birth_places_train.tsv", dataset.stoi, preset.block_size, answers=True
-        )
-    model = initialize(submission, job.variant, sizes(submission, dataset.vocab_size, preset))
-    if reads is not None:
-        weights = read_params(reads, model, job, WRITTEN_BY[job.reads].target)
+    dataset = submission.CharCorruptionDataset(data.corpus, preset.block_size)
+    model = new_model(submission, job.variant, dataset.vocab_size, preset)
+    if job.reads:
+        made_by = WRITTEN_BY[job.reads].target
+        weights = read_params(options.out / job.reads, model, job.target, made_by)
     if threads or preset.threads:
         torch.set_num_threads(threads or _choose_threads(preset.threads))
 
     if job.kind == "evaluate":
         model.load_state_dict(weights)
-        figures = evaluate(job, options, submission, dataset, model)
-        record.total, record.correct, record.baseline = figures
+        figures = evaluate(model, dataset, data, job.split, options.device, out)
+        record = replace(record, **figures)
     else:  # loading the weights of a pretraining is the student's task
         with joined(options.device, state) as device:
             resume = state == "unfinished"
             record.history = train(
-                job, options, device, submission, dataset, model, reads, record, resume
+                job, options, device, submission, dataset, model, data, record, resume
             )
     if is_first():
         record.seconds = time.monotonic() - started
-        write_record(options.out / job.writes, record)
+        write_record(out, record)
         forget(checkpoint_of(job, options))  # the result is complete
-
-
-def sizes(submission, vocab_size: int, preset: Preset):
-    """The GPTConfig of a preset's models."""
-    return submission.GPTConfig(
-        vocab_size,
-        preset.block_size,
-        n_layer=preset.n_layer,
-        n_head=preset.n_head,
-        n_embd=preset.n_embd,
-        embd_pdrop=preset.dropout,
-        resid_pdrop=preset.dropout,
-        attn_pdrop=preset.dropout,
-    )
 
 
 def _choose_threads(most):
@@ -99,16 +83,3 @@ def _choose_threads(most):
             flush=True,
         )
     return threads
-
-
-def _find_input(job, options):
-    """The path of the weights that a job reads, or None."""
-    if job.reads is None:
-        return None
-    path = options.out / job.reads
-    if not path.is_file():
-        raise UserError(
-            f"{job.target} reads {path}, which is not there. First run: ./run.sh "
-            f"{WRITTEN_BY[job.reads].target}"
-        )
-    return path

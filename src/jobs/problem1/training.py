@@ -11,8 +11,9 @@ from pathlib import Path
 from common.files import Interrupted, UserError, writing
 from jobs.options import ROOT
 from jobs.parallel import is_first, workers
+from jobs.problem1.data import SPLITS
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.params import read_params
+from jobs.problem1.models import not_none, read_params
 from jobs.records import checkpoint_of, forget, write_record
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -25,20 +26,7 @@ REFERENCE_LOSSES = {
 }
 
 
-def initialize(submission, variant, config):
-    """The student's new model, a variant of the jobs.
-
-    Raises:
-        UserError: the student's function returned None.
-    """
-    function = {
-        "vanilla": submission.initialize_vanilla_model,
-        "rope": submission.initialize_rope_model,
-    }[variant]
-    return _not_none(function(config), function)
-
-
-def train(job, options, device, submission, dataset, model, reads, record, resume) -> list[dict]:
+def train(job, options, device, submission, dataset, model, data, record, resume) -> list[dict]:
     """Train a model, and write its weights to the job's file when they are complete.
 
     Args:
@@ -47,7 +35,7 @@ def train(job, options, device, submission, dataset, model, reads, record, resum
         submission: the student's package.
         dataset: the CharCorruptionDataset of the corpus.
         model: as it was initialized.
-        reads: the file of pretrained weights, or None.
+        data: a Data, for what the model knows, which a log says.
         record: what the weights will have been made from, which is kept with a checkpoint.
         resume: continue the checkpoint, which is there.
 
@@ -72,11 +60,11 @@ def train(job, options, device, submission, dataset, model, reads, record, resum
             stage, function = preset.pretrain, submission.pretrain
             made = function(dataset, preset.block_size, model, writer=writer)
         else:
-            stage = preset.finetune_from_scratch if reads is None else preset.finetune_pretrained
-            function, rows = submission.finetune, str(options.data / "birth_places_train.tsv")
-            weights = None if reads is None else str(reads)
+            stage = preset.finetune_pretrained if job.reads else preset.finetune_from_scratch
+            function, rows = submission.finetune, str(options.data / SPLITS["train"])
+            weights = str(options.out / job.reads) if job.reads else None
             made = function(weights, rows, dataset, preset.block_size, model, writer=writer)
-        config, trainer = _not_none(made, function)
+        config, trainer = not_none(made, function)
         stage.apply(config, len(trainer.train_dataset), preset.block_size)
         for name, value in {
             "device": device,
@@ -97,7 +85,7 @@ def train(job, options, device, submission, dataset, model, reads, record, resum
                 "total_steps": steps,
                 "reference_loss": REFERENCE_LOSSES.get((preset.name, job.target)),
             }
-            knowledge = knowledge_of(job, options.data, dataset)
+            knowledge = knowledge_of(job, data, dataset)
             records = steps // config.log_every
             writer.begin(header, model, trainer.train_dataset, records, knowledge)
         temporary = stack.enter_context(writing(out))
@@ -126,7 +114,7 @@ def train(job, options, device, submission, dataset, model, reads, record, resum
             raise UserError(
                 f"train() in helper.py saved no weights. It should write them to {temporary}."
             )
-        read_params(temporary, model, job, job.target)
+        read_params(temporary, model, job.target, job.target)
     print(f"Wrote {out}")
     has_run_sh = (ROOT / "run.sh").exists()  # not so in what train_on_gpu.ipynb unpacks
     if job.kind == "finetune" and has_run_sh:
@@ -178,16 +166,6 @@ def _require_disk_space(folder, model):
             f"{folder} has {free / 2**20:.1f} MiB free; the weights and a checkpoint need "
             f"{needed / 2**20:.1f} MiB. Free some space, or choose another folder with --out."
         )
-
-
-def _not_none(returned, function):
-    """Return what a student's function returned; raise UserError if it is or contains None."""
-    if returned is None or (isinstance(returned, tuple) and any(part is None for part in returned)):
-        raise UserError(
-            f"{function.__name__} in helper.py returned {returned}. Its docstring says what it "
-            "should return."
-        )
-    return returned
 
 
 class _Losses:

@@ -10,7 +10,7 @@ import torch
 import torch.nn as nn
 from tqdm import tqdm
 
-from common.files import UserError, read_documents, write_text
+from common.files import UserError, read_text, write_text
 from common.pages import document
 from jobs.errors import explain
 from jobs.options import ROOT
@@ -34,7 +34,7 @@ class Characters(nn.Module):
 
 def characters() -> tuple[torch.Tensor, int]:
     """A text as int64, a number for each character, and how many different characters it has."""
-    text = read_documents(ROOT / "data" / "laptop" / "wiki.txt")
+    text = read_text(ROOT / "data" / "laptop" / "wiki.txt").rstrip("\n")
     different, numbers = np.unique([*text], return_inverse=True)
     return torch.from_numpy(numbers), len(different)
 

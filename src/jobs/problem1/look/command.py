@@ -6,16 +6,15 @@ from pathlib import Path
 
 import torch
 
-from common.files import UserError, read_documents, read_questions, write_text
+from common.files import UserError, write_text
 from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
 from jobs.problem1.answers import as_place, cache_works, generate
+from jobs.problem1.data import Data
 from jobs.problem1.look.page import page
-from jobs.problem1.params import read_params
-from jobs.problem1.run_job import sizes
-from jobs.problem1.training import initialize
+from jobs.problem1.models import new_model, read_params
 from jobs.targets import JOBS, LOOK
 
 # By positions and training: the variant of the jobs, and the target that makes the weights.
@@ -86,11 +85,9 @@ def find(options: Options) -> dict:
             "vanilla_finetune_without_pretrain"
         )
     submission, preset = load_submission(options.submission), options.preset
-    corpus = read_documents(options.data / "wiki.txt")
-    dataset = submission.CharCorruptionDataset(corpus, preset.block_size)
-    rows = read_questions(
-        options.data / "birth_dev.tsv", dataset.stoi, preset.block_size, answers=True
-    )
+    data = Data(options.data, preset.block_size)
+    dataset = submission.CharCorruptionDataset(data.corpus, preset.block_size)
+    rows = data.questions("dev")
     questions, steps = [row[0] for row in rows[:PEOPLE]], 1 + max(len(place) for _, place in rows)
     numbers = {name: getattr(preset, name) for name in ("block_size", "n_layer", "n_head")}
     looks, missing, errors = [], [], []
@@ -103,9 +100,9 @@ def find(options: Options) -> dict:
             continue
         try:
             seed_everything(options.seed)
-            model = initialize(submission, variant, sizes(submission, dataset.vocab_size, preset))
+            model = new_model(submission, variant, dataset.vocab_size, preset)
             if path:
-                state = read_params(path, model, JOBS[target], target)
+                state = read_params(path, model, target, target)
                 for key, value in state.items():
                     if not value.isfinite().all():
                         raise UserError(

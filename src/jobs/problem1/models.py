@@ -1,28 +1,64 @@
-"""Read weights for a model, with a clear message for everything that can be wrong with the file."""
+"""The model of a job: the student's, in a preset's sizes, and its weights, with a clear message for
+everything that can be wrong with their file.
+"""
 
 from pathlib import Path
 
 import torch
 
 from common.files import UserError
+from jobs.presets import Preset
 from jobs.weights import why_no_state, why_unreadable
 
 
-def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]:
+def new_model(submission, variant: str, vocab_size: int, preset: Preset):
+    """A new model of the student's, a variant of the jobs.
+
+    Raises:
+        UserError: the student's function returned None.
+    """
+    config = submission.GPTConfig(
+        vocab_size,
+        preset.block_size,
+        n_layer=preset.n_layer,
+        n_head=preset.n_head,
+        n_embd=preset.n_embd,
+        embd_pdrop=preset.dropout,
+        resid_pdrop=preset.dropout,
+        attn_pdrop=preset.dropout,
+    )
+    function = getattr(submission, f"initialize_{variant}_model")
+    return not_none(function(config), function)
+
+
+def not_none(returned, function):
+    """What a student's function returned; raises UserError if it is, or contains, None."""
+    if returned is None or (isinstance(returned, tuple) and any(part is None for part in returned)):
+        raise UserError(
+            f"{function.__name__} in helper.py returned {returned}. Its docstring says what it "
+            "should return."
+        )
+    return returned
+
+
+def read_params(path: Path, model, target: str, made_by: str) -> dict[str, torch.Tensor]:
     """Read a state_dict that fits a model; the model is not changed.
 
     Args:
         path: a file written by torch.save.
         model: the GPT that the weights are for.
-        job: the jobs.Job that needs it; error messages name its target.
+        target: of `./run.sh`, which needs them.
         made_by: the target that writes the file, for advice.
 
     Returns:
         The state_dict, on the CPU.
 
     Raises:
-        UserError: the file is damaged, or of a model with other positions, sizes or vocabulary.
+        UserError: the file is missing, damaged, or of a model with other positions, sizes or
+            vocabulary.
     """
+    if not path.is_file():
+        raise UserError(f"{target} reads {path}, which is not there. First run: ./run.sh {made_by}")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         why = why_no_state(map(str, state)) if isinstance(state, dict) else ""
@@ -35,7 +71,7 @@ def read_params(path: Path, model, job, made_by: str) -> dict[str, torch.Tensor]
     ):
         why = "is not a state_dict of tensors."
     else:
-        why = _misfit(state, model.state_dict(), job.target)
+        why = _misfit(state, model.state_dict(), target)
     if why:
         raise UserError(f"{path} {why} ./run.sh {made_by} makes it again.")
     return state
