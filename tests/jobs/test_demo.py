@@ -6,10 +6,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from common.files import UserError
 from conftest import ROOT, SOLUTION, STARTER, run_cli
+from jobs.problem1.demo import choose_folder
 from jobs.records import read_record
 from jobs.targets import JOBS
 
@@ -68,6 +71,15 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path):
     process = run_cli("demo", "--preset", "smoke", "--resume", cwd=tmp_path)
     assert process.returncode == 2 and "no demo to resume" in process.stderr
     assert [path.name for path in (tmp_path / "demo").iterdir()] == ["mine.txt"]
+
+
+def test_a_demo_that_was_interrupted_in_its_first_seconds_is_resumed(tmp_path, monkeypatch):
+    """Its folder is empty then."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="no demo to resume"):
+        choose_folder(None, resume=True)
+    (tmp_path / "demo").mkdir()
+    assert choose_folder(None, resume=True) == choose_folder(Path("demo"), resume=True)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -66,18 +66,21 @@ def choose_folder(wanted: Path | None, resume: bool) -> Path:
         UserError: the given folder is not empty, or there is no demo to resume.
     """
     names = [Path("demo" if n == 1 else f"demo-{n}") for n in range(1, 1000)]
-    used = [name for name in names if name.exists()]
-    demos = [name for name in used if (name / "runs").is_dir()]
     if resume:
-        out = wanted or (max(demos, key=os.path.getmtime) if demos else None)
-        if out is None or not (out / "runs").is_dir():
+        # one that was interrupted in its first seconds is empty
+        demos = [
+            folder
+            for folder in ([wanted] if wanted else names)
+            if (folder / "runs").is_dir() or (folder.is_dir() and not any(folder.iterdir()))
+        ]
+        if not demos:
             raise UserError(
                 f"{wanted} has no demo to resume. Run it without --resume, or check --out."
                 if wanted
                 else "There is no demo to resume here. Name its folder with --out."
             )
-        return out
-    out = wanted or next(name for name in names if name not in used)
+        return max(demos, key=os.path.getmtime)
+    out = wanted or next(name for name in names if not name.exists())
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(
             f"--out {out} is not an empty folder. Choose another, or add --resume to continue an "
