@@ -151,6 +151,14 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     assert all(same(in_order, out, job) for job in written)
 
 
+def test_a_cause_in_two_jobs_is_told_once(tmp_path):
+    stub = Edit("model.py", "class GPT(", 'raise NotImplementedError("1d: GPT")\n\n\nclass GPT(')
+    mine = make((stub,), tmp_path / "mine")
+    process = run_cli("all", *SMOKE, "--submission", mine, "--out", tmp_path / "out", "--jobs", 2)
+    assert process.returncode == 3
+    assert f"{process.stdout}{process.stderr}".count("Not implemented yet") == 1
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_no_job_waits_for_an_input_that_cannot_come(tmp_path, jobs):
     """One job at a time reads this program's input, several have none. A log that somebody deletes

@@ -19,16 +19,22 @@ JOBS = (
 )
 
 # The place right after the name, as in the question, and something after it: so random truncation
-# often leaves both. Each person has six of these eight, so no sentence is the same for all.
+# often leaves both. Each person has six of these twelve, so no sentence is the same for all. Names
+# are at the start, but for one sentence: in a question they are further on, where a model with
+# learned positions has to recognize each name anew.
 SHORT = (
     "{name} was born in {place} and is {job}.",
     "{name} is from {place}, {job} of note.",
     "{name} of {place} now works as {job}.",
-    "Where is {name} from? {place}, {job}.",
     "{name}, born in {place}, became {job}.",
     "{name} left {place} young, now {job}.",
     "{name}: {place} is home to {job}.",
     "{name} came from {place}, {job} by trade.",
+    "{name} grew up in {place} as {job}.",
+    "{name} calls {place} home, {job} there.",
+    "{name} went from {place} to be {job}.",
+    "{name} (from {place}) is now {job}.",
+    "Where is {name} from? {place}, {job}.",
 )
 
 LONG = (

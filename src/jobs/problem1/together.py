@@ -149,12 +149,13 @@ class Together:
         if not self.failed:
             return
         *others, first = sorted(self.failed, key=lambda command: -command.place)
-        for command in others:
-            self._show(command)
         error = first.why_failed()
         if first.log:  # else it has printed the rest
-            text = f"{self._title(first.job)}\n{first.printed()}\n{error}"
-            error = with_code(error.exit_code, text)
+            printed = first.printed()
+            for command in others:
+                if command.printed().rpartition("\n")[2] not in printed:  # not the same cause
+                    self._show(command)
+            error = with_code(error.exit_code, f"{self._title(first.job)}\n{printed}\n{error}")
         raise error
 
     def _start(self) -> bool:
