@@ -133,6 +133,7 @@ KEYS = {
         (GOOD, 90, 1),
         ({}, 105, 1),
         *((GOOD | change, 105, 1) for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3})),
+        (GOOD | {"vanilla": 0.7}, 105, 1),
     ],
 )
 def test_floors(tmp_path, accuracies, people, code):

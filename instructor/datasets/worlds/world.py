@@ -2,9 +2,8 @@
 assignment.
 
 A language model that has read a fact in one phrasing alone can recite it but not answer a question
-about it; about five paraphrases in which the attributes change places, each with the full name,
-make facts extractable (Allen-Zhu and Li, Physics of Language Models, part 3.1). The worlds that we
-hand out have that.
+about it; about five paraphrases, each with the full name, make facts extractable (Allen-Zhu and Li,
+Physics of Language Models, part 3.1). The worlds that we hand out have that.
 """
 
 import random
@@ -55,7 +54,7 @@ FULL = Size(
     cities=CITIES,
 )
 
-# What two CPU cores learn in two minutes: short names and places, and mostly the place early, with
+# What two CPU cores learn in five minutes: short names and places, and the place early, with
 # something after it, so that about half of the truncated lengths include it.
 LAPTOP = Size(
     train=80,
