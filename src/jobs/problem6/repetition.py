@@ -14,7 +14,7 @@ from common import pages
 from common.ngrams import repetition_rate
 from jobs.errors import says_where
 
-from .broken_training import NO_DROPOUT, checked, descend, look, losses_drawn, train
+from .broken_training import NO_DROPOUT, checked, look, losses_drawn, train
 
 BLOCK, ROWS, STEPS, LEARNING_RATE = 32, 16, 300, 3e-3
 SENTENCES, PROMPT, NEW, N = 3000, "the", 70, 4
@@ -96,8 +96,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     model = gpt.GPT(gpt.GPTConfig(len(vocabulary), BLOCK, **sizes, **NO_DROPOUT))
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     tokens = torch.tensor([numbers[word] for word in corpus])
-    losses = descend(model, optimizer, tokens, (STEPS, ROWS, BLOCK), seed)
-    runs = train({"as it was": losses}, STEPS)
+    losses = train("as it was", model, optimizer, tokens, (STEPS, ROWS, BLOCK), seed)
     model.eval()
     x = torch.tensor([[numbers[PROMPT]]])
     right = torch.zeros(1, NEW + 1, dtype=torch.int64)
@@ -110,7 +109,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     words |= {name: [vocabulary[number] for number in y[0]] for name, y in found.items()}
     texts = {name: " ".join(each).replace(" .", ".") for name, each in words.items()}
     rates = {name: repetition_rate(each) for name, each in words.items()}
-    loss = fmean(runs["as it was"][-10:])
+    loss = fmean(losses[-10:])
     print(f"\nIts loss is fine: {loss:.2f} nats per word (guessing: {guessing:.2f}).")
     for name, text in texts.items():
         print(f"\n{name}:\n{textwrap.indent(textwrap.fill(text, 98), '  ')}")
@@ -122,7 +121,7 @@ def run(fixes, seed: int) -> dict[str, str]:
     says, head = "The share of 4-grams that occurred before in the same text", ["Text", "Repeated"]
     shares = [[escape(name), f"{rate:.0%}"] for name, rate in rates.items()]
     return {
-        "Loss": losses_drawn(runs, guessing=guessing),
+        "Loss": losses_drawn({"as it was": losses}, guessing=guessing),
         f"Repeated {N}-grams": pages.table(says, head, shares),
         "Texts": "".join(written),
     }
