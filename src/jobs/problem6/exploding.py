@@ -36,18 +36,6 @@ class Head(nn.Module):
         return output(weights @ value(x)), None
 
 
-def model_with(scores, vocab: int) -> nn.Module:
-    """A small language model with such heads."""
-    ways = {"activation": "gelu", "batch_first": True, "norm_first": True}
-    layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, **ways) for _ in range(N_LAYER)]
-    for layer in layers:
-        layer.self_attn = Head(scores)
-    layers = [Characters(vocab, LENGTH, D_K), *layers, nn.LayerNorm(D_K)]
-    model = nn.Sequential(*layers, nn.Linear(D_K, vocab))
-    nn.init.normal_(model[-1].weight, std=0.02)
-    return model
-
-
 @says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case i, with the student's scores, with the student's clipping, and with both.
@@ -79,10 +67,15 @@ def run(fixes, seed: int) -> dict[str, str]:
         ways["clip_gradients alone"] = unscaled, fixes.clip_gradients
     if len(there) == 2:
         ways["both"] = fixes.attention_scores, fixes.clip_gradients
-    runs = {}
+    runs, same = {}, {"activation": "gelu", "batch_first": True, "norm_first": True}
     for name, (scores, clip) in ways.items():
         torch.manual_seed(seed)
-        model = model_with(scores, vocab)
+        layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, **same) for _ in range(N_LAYER)]
+        for layer in layers:
+            layer.self_attn = Head(scores)
+        layers = [Characters(vocab, LENGTH, D_K), *layers, nn.LayerNorm(D_K)]
+        model = nn.Sequential(*layers, nn.Linear(D_K, vocab))
+        nn.init.normal_(model[-1].weight, std=0.02)
         optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
         runs[name] = train(name, model, optimizer, text, (STEPS, ROWS, LENGTH), seed, clip)
     columns = {"as it was": runs["as it was"], "its gradient's norm": norms, **runs}

@@ -39,29 +39,6 @@ def feed_forward() -> nn.Module:
     return nn.Sequential(OrderedDict(mlp=nn.Sequential(first, nn.ReLU(), last)))
 
 
-def model_with(stack, init, vocab: int) -> nn.Module:
-    """A language model with the submission's attention, without rotations.
-
-    Args:
-        stack: creates the stack from a list of sublayers and their width.
-        init: called with the stack and the number of layers after Xavier initialization, or None.
-    """
-    gpt = importlib.import_module("submission.model")
-    attention = importlib.import_module("submission.attention")
-    sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
-    config = gpt.GPTConfig(1, LENGTH, **sizes, **NO_DROPOUT)
-    embeddings, halves = Characters(vocab, LENGTH, D_MODEL), []
-    for _ in range(N_LAYER):
-        halves += [attention.CausalSelfAttention(config), feed_forward()]
-    model = nn.Sequential(embeddings, stack(halves, D_MODEL), nn.Linear(D_MODEL, vocab))
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            nn.init.xavier_uniform_(parameter)
-    if init is not None:
-        init(model[1], N_LAYER)
-    return model
-
-
 @says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case iii, and with those of the student's fixes that are there. Returns the
@@ -83,10 +60,20 @@ def run(fixes, seed: int) -> dict[str, str]:
     if there:
         stack = fixes.PreNormStack if "PreNormStack" in there else PostNormStack
         ways[fixed] = stack, fixes.init_depth_scaled if "init_depth_scaled" in there else None
-    runs = {}
-    for name, way in ways.items():
+    gpt, attention = (importlib.import_module(f"submission.{x}") for x in ("model", "attention"))
+    sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
+    config, runs = gpt.GPTConfig(1, LENGTH, **sizes, **NO_DROPOUT), {}
+    for name, (stack, init) in ways.items():
         torch.manual_seed(seed)
-        model = model_with(*way, vocab)
+        embeddings, halves = Characters(vocab, LENGTH, D_MODEL), []
+        for _ in range(N_LAYER):
+            halves += [attention.CausalSelfAttention(config), feed_forward()]
+        model = nn.Sequential(embeddings, stack(halves, D_MODEL), nn.Linear(D_MODEL, vocab))
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        if init is not None:
+            init(model[1], N_LAYER)
         optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
         runs[name] = train(name, model, optimizer, text, (STEPS, ROWS, LENGTH), seed)
     before, *after = (fmean(losses[-10:]) for losses in runs.values())
