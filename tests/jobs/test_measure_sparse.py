@@ -67,7 +67,7 @@ def test_memory_is_what_is_held_at_the_peak(tmp_path):
 def test_a_process_that_dies_is_explained(short, tmp_path):
     fill(tmp_path / "student", "if q.size(2) != 1024: os._exit(9)")
     with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
-        job.grow(tmp_path / "student")
+        job.measure_sparse(load_module(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,11 @@ def test_times_are_given_where_memory_cannot_be_measured(short, tmp_path, capsys
     refuse = "pathlib.Path.open"  # of a folder: an OSError, whatever the arguments
     line = line.replace("refuse", f"lambda *path, **how: {refuse}(pathlib.Path('/'))")
     fill(tmp_path / "student", f"import pathlib; {line}")
-    grown = job.grow(tmp_path / "student")
+    job.measure_sparse(load_module(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
     said = capsys.readouterr().out
     assert len(re.findall(r"^ +[37]00 +[\d.]+ +[\d.]+ +[\d.-]+ +[\d.]+$", said, re.MULTILINE)) == 2
     assert "Time grows with exponent" in said
     assert ("Memory grows with exponent" in said) == (why is None)
     if why:
         assert re.search(f"Memory could not be measured here: .*{why}.*grader", said)
-    job.draw(*grown, {"sparse": [1.0, 2.0], "dense": [1.0, 3.0]}, tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").is_file()
+    assert (tmp_path / "sparse_attention.png").is_file()

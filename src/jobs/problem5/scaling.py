@@ -58,7 +58,23 @@ def scaling(experiment, path: Path, seed: int) -> None:
         print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.")
         losses = look_up(seed)
         plot(rows, losses, temporary)
-    print_verdict(losses)
+    # a run stalls if its loss has not halved by the end
+    for (kind, runs), name in zip(losses.items(), ("Without the scale", "With it")):
+        first, last = runs[:, AVERAGED - 1], runs[:, -1]
+        steps = [str(run.argmax() + 1) for run in runs < first[:, None] / 2 if run.any()]
+        halved = f"after {', '.join(steps)} steps" if steps else "with no seed"
+        print(
+            f"{name}, the loss goes from {first.mean():.2f} to {last.mean():.2f} (means of {SEEDS} "
+            f"seeds) and is halved {halved}."
+        )
+        if kind == "unscaled":
+            stalled = sum(last > first / 2)
+    says = f"stalls with {stalled} of {SEEDS} seeds" if stalled else "does not stall"
+    print(
+        f"So without the scale, this training at d_k = {D_K} {says} within {STEPS} steps. That "
+        "holds for this task and Adam at 0.001; another optimizer or learning rate may give "
+        "another result."
+    )
     print(f"Wrote {path}")
 
 
@@ -122,28 +138,6 @@ def look_up(seed: int) -> dict[str, np.ndarray]:
     sums = losses.cumsum(axis=-1)
     sums[..., AVERAGED:] -= sums[..., :-AVERAGED].copy()
     return dict(zip(LOOKS, sums / np.minimum(np.arange(STEPS) + 1, AVERAGED)))
-
-
-def print_verdict(losses: dict[str, np.ndarray]) -> None:
-    """Print what the losses say about the claim. A run stalls if its loss has not halved by the
-    end.
-    """
-    for (kind, runs), name in zip(losses.items(), ("Without the scale", "With it")):
-        first, last = runs[:, AVERAGED - 1], runs[:, -1]
-        steps = [str(run.argmax() + 1) for run in runs < first[:, None] / 2 if run.any()]
-        halved = f"after {', '.join(steps)} steps" if steps else "with no seed"
-        print(
-            f"{name}, the loss goes from {first.mean():.2f} to {last.mean():.2f} (means of {SEEDS} "
-            f"seeds) and is halved {halved}."
-        )
-        if kind == "unscaled":
-            stalled = sum(last > first / 2)
-    says = f"stalls with {stalled} of {SEEDS} seeds" if stalled else "does not stall"
-    print(
-        f"So without the scale, this training at d_k = {D_K} {says} within {STEPS} steps. That "
-        "holds for this task and Adam at 0.001; another optimizer or learning rate may give "
-        "another result."
-    )
 
 
 def plot(rows: list[list[float]], losses: dict[str, np.ndarray], path: Path) -> None:

@@ -28,18 +28,52 @@ LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
 
 
 def measure_sparse(student, submission: Path, out: Path) -> None:
-    """Print the tables and write sparse_attention.png.
+    """Print a line for each of LENGTHS, each measured in a process of its own, the exponents, and
+    a line for each length that is compared with dense attention; write sparse_attention.png.
 
     Args:
         student: the submission's module, to compare with dense attention here.
-        submission: its folder, for a process of its own for each length.
+        submission: its folder, for the other processes.
 
     Raises:
         UserError: a process was ended from outside, or the picture cannot be written.
         NotImplementedError: sparse_attention is missing.
     """
     run_sparse(student, inputs(1024))  # so that what is missing is reported from here
-    grown = grow(submission)
+    print(
+        f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
+        f"positions, in both directions; GB with queries, keys and values.\n\n"
+        f"{'tokens':>8}{'seconds':>10}{'us a token':>12}{'GB':>8}{'GB of dense scores':>20}"
+    )
+    times, held = [], []
+    for n in LENGTHS:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            try:
+                seconds, most = pool.submit(measure, n, submission).result()
+            except BrokenProcessPool:
+                raise UserError(
+                    f"The process with {n:,} tokens was ended from outside, most likely because "
+                    "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
+                ) from None
+        times.append(seconds)
+        held.append(most)
+        shown = "-" if math.isnan(most) else f"{most / 1e9:.2f}"
+        each, dense = seconds / n * 1e6, 4 * N_HEAD * n * n / 1e9
+        print(f"{n:8,}{seconds:10.2f}{each:12.1f}{shown:>8}{dense:20.1f}", flush=True)
+    print(
+        f"\nTime grows with exponent {exponent(times):.2f}; wanted: at most "
+        f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
+    )
+    if math.isnan(sum(held)):
+        print(
+            "Memory could not be measured here: /proc/self/status, which Linux has, cannot be read "
+            "or has no VmHWM and VmRSS. The grader counts it everywhere."
+        )
+    else:
+        print(
+            f"Memory grows with exponent {exponent(held):.2f}; wanted at {LENGTHS[-1]:,} tokens: "
+            f"under {LIMITS['GB']} GB for width {N_HEAD * HEAD_DIM}."
+        )
     print("\nAgainst dense attention, seconds:")
     compared = {"sparse": [], "dense": []}
     for n in COMPARED:
@@ -52,7 +86,7 @@ def measure_sparse(student, submission: Path, out: Path) -> None:
         print(f"{n:8,}   sparse {sparse:.2f}   dense {dense:.2f}   (sparse {verdict})", flush=True)
         compared["sparse"].append(sparse)
         compared["dense"].append(dense)
-    draw(*grown, compared, out / "sparse_attention.png")
+    draw(times, held, compared, out / "sparse_attention.png")
 
 
 def inputs(n: int) -> torch.Tensor:
@@ -99,50 +133,6 @@ def measure(n: int, submission: Path) -> tuple[float, float]:
     seconds = run_sparse(student, inputs(n))
     # at least a page: short texts may fit into what was free; max(nan, ...) is nan
     return seconds, max(memory("VmHWM") - before, 4096)
-
-
-def grow(submission: Path) -> tuple[list[float], list[float]]:
-    """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents;
-    returns the seconds and the bytes.
-
-    Raises:
-        UserError: a process was ended from outside.
-    """
-    print(
-        f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
-        f"positions, in both directions; GB with queries, keys and values.\n\n"
-        f"{'tokens':>8}{'seconds':>10}{'us a token':>12}{'GB':>8}{'GB of dense scores':>20}"
-    )
-    results = []
-    for n in LENGTHS:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            try:
-                seconds, held = pool.submit(measure, n, submission).result()
-            except BrokenProcessPool:
-                raise UserError(
-                    f"The process with {n:,} tokens was ended from outside, most likely because "
-                    "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
-                ) from None
-        results.append((seconds, held))
-        shown = f"{held / 1e9:.2f}" if held > 0 else "-"
-        each, dense = seconds / n * 1e6, 4 * N_HEAD * n * n / 1e9
-        print(f"{n:8,}{seconds:10.2f}{each:12.1f}{shown:>8}{dense:20.1f}", flush=True)
-    times, bytes_held = zip(*results)
-    print(
-        f"\nTime grows with exponent {exponent(times):.2f}; wanted: at most "
-        f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
-    )
-    if math.isnan(sum(bytes_held)):
-        print(
-            "Memory could not be measured here: /proc/self/status, which Linux has, cannot be read "
-            "or has no VmHWM and VmRSS. The grader counts it everywhere."
-        )
-    else:
-        print(
-            f"Memory grows with exponent {exponent(bytes_held):.2f}; wanted at "
-            f"{LENGTHS[-1]:,} tokens: under {LIMITS['GB']} GB for width {N_HEAD * HEAD_DIM}."
-        )
-    return times, bytes_held
 
 
 def exponent(values: list[float]) -> float:
