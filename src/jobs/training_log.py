@@ -8,6 +8,7 @@ import reprlib
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch.distributions import Categorical
 from torch.nn.utils import get_total_norm
@@ -31,12 +32,12 @@ class RunLog:
     """
 
     def __init__(self, path: Path, also, resume: bool = False):
-        self.path, self.also, self.scalars, self.file, self.before = path, also, {}, None, []
+        self.path, self.also, self.scalars, self.header, self.before = path, also, {}, None, []
         if resume and path.exists():
             self.before = read_log(path, "Move it away for a new log, or leave out --log.")[1]
 
     def begin(self, header: dict, model, dataset, records: int, knowledge=None) -> None:
-        """Open the file; raises UserError if it cannot be written.
+        """Write the header; raises UserError if that fails.
 
         Args:
             header: of the run: "run", "total_steps", "reference_loss" or None, and other facts.
@@ -55,40 +56,30 @@ class RunLog:
         # a resumed training took the time of the one before, too
         earlier = next((each["seconds"] for each in self.before[::-1] if each.get("seconds")), 0)
         self.started = time.monotonic() - earlier
-        self._start_with(self.before)
-
-    def _start_with(self, records):
-        """Write the header and these records atomically, replacing the old file."""
-        write_text(self.path, "".join(_line(each) for each in [self.header, *records]))
-        self.file = self.path.open("a", encoding="utf-8", newline="\n")
+        write_text(self.path, _lines([self.header, *self.before]))
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
         """Add a value of a step. The loss, which our Trainer sends last, completes a record."""
         self.also.add_scalar(name, value, step)
         self.scalars[name] = value
-        if name != "loss" or not self.file:
+        if name != "loss" or self.header is None:
             return
         measured = self._measure(step) if math.isfinite(value) else {}
         seconds = round(time.monotonic() - self.started, 1)
         try:
-            self._write({"step": step, **self.scalars, **measured, "seconds": seconds})
+            if self.before:  # the training may have resumed at an earlier step
+                kept = [record for record in self.before if record["step"] < step]
+                write_text(self.path, _lines([self.header, *kept]))
+                self.before = []
+            with self.path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(_lines([{"step": step, **self.scalars, **measured, "seconds": seconds}]))
         except (OSError, UserError) as error:
             print(f"\n{self.path} could not be written: {error}.")
             print("The training continues without a log.")
-            self.file = None
-
-    def _write(self, record):
-        if self.before:  # the training may have resumed at an earlier step
-            self.file.close()
-            self._start_with([kept for kept in self.before if kept["step"] < record["step"]])
-            self.before = []
-        self.file.write(_line(record))
-        self.file.flush()
+            self.header = None
 
     def close(self) -> None:
-        """Close the file."""
-        if self.file:
-            self.file.close()
+        """Close the other writer."""
         self.also.close()
 
     def _measure(self, step):
@@ -132,10 +123,12 @@ class RunLog:
         return {"grad_norm": norms, "attention_entropy": entropies}
 
 
-def _line(entry):
-    """An entry in JSON, with floats of six digits."""
-    exact = json.loads(json.dumps(entry), parse_float=lambda digits: float(f"{float(digits):.6g}"))
-    return json.dumps(exact) + "\n"
+def _lines(entries):
+    """Entries in JSON, a line each, with floats of six digits."""
+    exact = json.loads(
+        json.dumps(entries), parse_float=lambda digits: float(f"{float(digits):.6g}")
+    )
+    return "".join(json.dumps(entry) + "\n" for entry in exact)
 
 
 def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
@@ -182,27 +175,20 @@ def read_log(path: Path, advice="Restart the training with --log.") -> tuple[dic
         raise UserError(f"{path} has no complete line. {advice}")
     rows, least = [], 1  # of total_steps; 0 of the first step
     for number, line in enumerate(lines, start=1):
+        says = "this is not a record of a log with a larger step than the one before"
         try:
             rows.append(json.loads(line))
             step = rows[-1]["step" if number > 1 else "total_steps"]
             if type(step) is not int or not least <= step < 2**53:
                 raise ValueError
+            for name, depth in (DEPTH if number > 1 else {"reference_loss": 0}).items():
+                if (value := rows[-1].get(name)) is not None:
+                    kind = ("number", "list of numbers", "list of lists of numbers")[depth]
+                    says = f"{name} is {reprlib.repr(value)}, which is not a {kind}"
+                    array = np.array(value)
+                    if array.ndim != depth or array.dtype.kind not in "iuf":
+                        raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
-            says = "this is not a record of a log with a larger step than the one before"
             raise UserError(f"{path}, line {number}: {says}. {advice}") from None
-        for name, depth in (DEPTH if number > 1 else {"reference_loss": 0}).items():
-            if not _is_number(rows[-1].get(name), depth):
-                kind = ("number", "list of numbers", "list of lists of numbers")[depth]
-                says = f"{name} is {reprlib.repr(rows[-1][name])}, which is not a {kind}"
-                raise UserError(f"{path}, line {number}: {says}. {advice}")
         least = step + 1 if number > 1 else 0
     return rows[0], rows[1:]
-
-
-def _is_number(value, depth):
-    """Whether it is None, or numbers in the range of a float, in lists nested to this depth."""
-    if not depth or value is None:
-        return value is None or type(value) is float or type(value) is int and abs(value) < 2**1000
-    if not isinstance(value, list):
-        return False
-    return all(item is not None and _is_number(item, depth - 1) for item in value)

@@ -86,7 +86,7 @@ def test_alarms_are_in_time_or_not(late):
     onset = 40
     alarm = ("repetition", 5 * (onset + late), "")
     judged = judge({"repetition": 5 * onset}, log_of(90), [alarm])
-    said = {words.split(",")[0]: (fine, words) for _, _, fine, words in judged}
+    said = {words.split(",")[0]: (fine, words) for _, _, words, fine in judged}
     fine, words = said["your alarm"]
     assert fine == (abs(late) <= TOLERANCE) and said["begins here"][0] is None
     assert ("in time" in words and "not" not in words) == fine
@@ -96,7 +96,7 @@ def test_after_a_loss_that_is_not_finite_it_is_too_late():
     records = log_of(60, at_30=math.nan, at_31=math.inf)
     for number, fine in ((30, True), (31, False)):
         judged = judge({"exploding_loss": 100}, records, [("exploding_loss", 5 * number, "")])
-        assert judged[1][2] is fine
+        assert judged[1][3] is fine
 
 
 def test_false_alarms_at_every_record_are_few_rows(diagnostics, tmp_path, capsys, monkeypatch):

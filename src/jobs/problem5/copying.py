@@ -2,7 +2,7 @@
 
 import math
 
-from common.files import UserError
+from jobs.returned import wrong_result
 
 
 def copy(task, seed: int) -> None:
@@ -17,23 +17,16 @@ def copy(task, seed: int) -> None:
         loss, gap, seconds = (float(result[name]) for name in ("loss", "padding_gap", "seconds"))
         passed = bool(result["passed"])
     except (TypeError, KeyError, ValueError, IndexError):
-        raise UserError(
-            f"copy_task returned {str(result)[:200]}. It should return a dict with the floats "
-            "loss, padding_gap and seconds, and the bool passed."
-        ) from None
+        should = "a dict with the floats loss, padding_gap and seconds, and the bool passed"
+        raise wrong_result("copy_task", result, should) from None
     print(f"  loss         {loss:.5f}\n  padding_gap  {gap:.2e}")
     print(f"  seconds      {seconds:.1f}\n  passed       {passed}")
-    print(*advice(loss, gap, seconds, passed))
-
-
-def advice(loss: float, gap: float, seconds: float, passed: bool) -> list[str]:
-    """Sentences about the four results of the copy task."""
     if passed != (loss < 0.01 and gap < 1e-4):
-        return [
+        print(
             f"copy_task says {passed}, but its own numbers say {not passed}: passed means a loss "
             "under 0.01 and a gap under 1e-4. Look at the last line of copy_task."
-        ]
-    nearly = 0.01 <= loss <= 0.1
+        )
+        return
     sentences = {
         "Passed: symbols are copied from the right places, and padding has no effect.": passed,
         "But it took more than the allowed 60 seconds: use fewer steps or larger learning rates; "
@@ -47,9 +40,11 @@ def advice(loss: float, gap: float, seconds: float, passed: bool) -> list[str]:
         "look at the targets and the optimizer, then at the attention.": 2.3 < loss < math.inf,
         "Something is learned, but not which position to copy from: look at the positions, the "
         "residuals and the heads.": 0.1 < loss <= 2.3,
-        "The loss is nearly small enough: lower the learning rate toward the end.": nearly,
+        "The loss is nearly small enough: lower the learning rate toward the end.": (
+            0.01 <= loss <= 0.1
+        ),
         "If nothing helps: does the loss get logits of shape (N, 16) and targets of shape (N)? "
         "Without flattening, the 16 positions are treated as classes, also 16, without an "
         "error.": loss >= 0.01,
     }
-    return [sentence for sentence, holds in sentences.items() if holds]
+    print(*(sentence for sentence, holds in sentences.items() if holds))

@@ -11,6 +11,7 @@ import torch
 from tqdm import tqdm
 
 from common.files import UserError, read_text
+from jobs.returned import wrong_result
 
 PRE, POST, BAG = "encoder, pre-norm", "encoder, post-norm", "bag of words"
 SEEDS = 3  # of each encoder; a bag of words is trained once
@@ -80,42 +81,33 @@ def train_all(encoder, data, corpora: list[Corpus], seed: int) -> None:
     encoder_data, and keep them as the corpora's runs.
 
     Raises:
-        UserError: a function of the submission returned something invalid.
+        UserError: train_classifier, accuracy or attention_entropy returned something invalid.
     """
-    for corpus in corpora:  # first, since they are quick and find a missing part early
-        torch.manual_seed(seed)
-        bag = encoder.BagOfWords(corpus.vocab_size, data.N_CLASSES)
-        run = train(encoder, bag, corpus, BAG_EPOCHS, seed, learning_rate=BAG_LEARNING_RATE)
-        corpus.runs[BAG].append(run)
-    trainings = [*product(corpora, (PRE, POST), range(seed, seed + SEEDS))]
-    for corpus, kind, number in tqdm(trainings, "Encoders", leave=False, unit="training"):
+    # bags first, since they are quick and find a missing part early
+    bags, seeds = product(corpora, [BAG], [seed]), range(seed, seed + SEEDS)
+    trainings = [*bags, *product(corpora, (PRE, POST), seeds)]
+    for corpus, kind, number in tqdm(trainings, "Training", leave=False, unit="model"):
         torch.manual_seed(number)
-        config = encoder.EncoderConfig(
-            corpus.vocab_size, data.MAX_LEN, data.N_CLASSES, pre_norm=kind == PRE
-        )
-        run = train(encoder, encoder.Encoder(config), corpus, EPOCHS[corpus.name], number)
-        run.entropies, run.activations = measure(encoder, run.model, corpus)
+        if kind == BAG:
+            model = encoder.BagOfWords(corpus.vocab_size, data.N_CLASSES)
+            epochs, options = BAG_EPOCHS, {"learning_rate": BAG_LEARNING_RATE}
+        else:
+            sizes = corpus.vocab_size, data.MAX_LEN, data.N_CLASSES
+            model = encoder.Encoder(encoder.EncoderConfig(*sizes, pre_norm=kind == PRE))
+            epochs, options = EPOCHS[corpus.name], {}
+        losses = encoder.train_classifier(model, *corpus.training, epochs, seed=number, **options)
+        floats = isinstance(losses, list) and all(isinstance(loss, float) for loss in losses)
+        if not floats or len(losses) != epochs:
+            should = f"a list of {epochs} floats, the mean training loss of each epoch"
+            raise wrong_result("train_classifier", losses, should)
+        shares = [encoder.accuracy(model, *part) for part in (corpus.training, corpus.new)]
+        for share in shares:
+            if not isinstance(share, float) or not 0 <= share <= 1:
+                raise wrong_result("accuracy", share, "a float from 0 to 1")
+        run = Run(model, losses, *shares)
+        if kind != BAG:
+            run.entropies, run.activations = measure(encoder, model, corpus)
         corpus.runs[kind].append(run)
-
-
-def train(encoder, model, corpus: Corpus, epochs: int, seed: int, **options) -> Run:
-    """Train one model with the student's train_classifier, and measure it with the student's
-    accuracy.
-    """
-    losses = encoder.train_classifier(model, *corpus.training, epochs, seed=seed, **options)
-    floats = isinstance(losses, list) and all(isinstance(loss, float) for loss in losses)
-    if not floats or len(losses) != epochs:
-        raise UserError(
-            f"train_classifier returned {str(losses)[:80]}. It should return a list of {epochs} "
-            "floats, the mean training loss of each epoch."
-        )
-    trained, new = (encoder.accuracy(model, *part) for part in (corpus.training, corpus.new))
-    if not all(isinstance(share, float) and 0 <= share <= 1 for share in (trained, new)):
-        raise UserError(
-            f"accuracy returned {str(trained)[:80]} and {str(new)[:80]}. It should return a float "
-            "from 0 to 1."
-        )
-    return Run(model, losses, trained, new)
 
 
 def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
@@ -143,10 +135,8 @@ def measure(encoder, model, corpus: Corpus) -> tuple[list, list]:
     for layer in weights:
         values = encoder.attention_entropy(layer, ~used)
         if not isinstance(values, torch.Tensor) or values.shape != (layer.size(1),):
-            raise UserError(
-                f"attention_entropy returned {str(values)[:80]}. It should return a tensor with "
-                f"one entropy for each of {layer.size(1)} heads."
-            )
+            should = f"a tensor with one entropy for each of {layer.size(1)} heads"
+            raise wrong_result("attention_entropy", values, should)
         entropies.append(values.tolist())
     return entropies, rows
 

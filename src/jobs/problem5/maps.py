@@ -29,20 +29,17 @@ def choose_sentences(occupations: Corpus, random: Corpus) -> list[Sentence]:
     the first of the training and the first new one.
     """
     passive = ["was" in words and "by" in words for words in occupations.words]
-    active_row, passive_row = (passive.index(each) if each in passive else 0 for each in (0, 1))
+    rows = [passive.index(each) if each in passive else 0 for each in (False, True)]
+    chosen = [(occupations, "new", row) for row in rows]
     sentences = []
-    for corpus, part, (x, y), row in (
-        (occupations, "new", occupations.new, active_row),
-        (occupations, "new", occupations.new, passive_row),
-        (random, "training", random.training, 0),
-        (random, "new", random.new, 0),
-    ):
-        logits, weights = attended(corpus.runs[PRE][0].model, x[row : row + 1])
-        used = x[row] != corpus.pad
-        tokens = corpus.words[row] if corpus.words else [*map(str, x[row].tolist())]
+    for corpus, part, row in [*chosen, (random, "training", 0), (random, "new", 0)]:
+        x, y = (column[row] for column in (corpus.new if part == "new" else corpus.training))
+        logits, weights = attended(corpus.runs[PRE][0].model, x[None])
+        used = x != corpus.pad
+        tokens = corpus.words[row] if corpus.words else [*map(str, x.tolist())]
         label, answer = (
             f"{group} ({GROUPS[group]})" if corpus.words else str(group)
-            for group in (int(y[row]), int(logits.argmax()))
+            for group in (int(y), int(logits.argmax()))
         )
         maps = [layer[0][:, used][:, :, used] for layer in weights]
         sentences.append(Sentence(f"{corpus.name}, {part} sentence", tokens, label, answer, maps))

@@ -101,7 +101,7 @@ def accuracies(corpus: Corpus) -> str:
     rows = []
     for kind, runs in corpus.runs.items():
         model = kind.capitalize() + " (one seed)" * (len(runs) == 1)
-        rows.append([model, cell([run.trained for run in runs]), cell([run.new for run in runs])])
+        rows.append([model, *map(cell, zip(*((run.trained, run.new) for run in runs)))])
     rows.append(["Chance, 1/5", "20.0%", "20.0%"])
     trained, new = (f"{len(y):,}" for _, y in (corpus.training, corpus.new))
     head = ["", f"{trained} sentences of the training", f"{new} new sentences"]
@@ -191,15 +191,12 @@ def parameters(model) -> str:
 
 def activations(corpus: Corpus) -> str:
     """A table of what flows through the layers of the first encoder of each kind."""
-    rows = []
+    forms, rows = ("z.3f", "z.3f", ".1%"), []
     for kind, (name, *_) in LOOKS.items():
         for layer, values in enumerate(corpus.runs[kind][0].activations):
             place = f"{name}, after layer {layer}" if layer else f"{name}, embeddings"
-            cells = [
-                "–" if value is None else format(value, form)
-                for value, form in zip(values, ("z.3f", "z.3f", ".1%"))
-            ]
-            rows.append([place, *cells])
+            cells = zip(values, forms)
+            rows.append([place, *("–" if x is None else format(x, form) for x, form in cells)])
     head = ["", "mean", "standard deviation", "GELU inputs below 0"]
     caption = f"{corpus.name.capitalize()}, new sentences, places that are not padding"
     return pages.table(caption, head, rows)

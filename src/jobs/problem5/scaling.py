@@ -3,6 +3,7 @@ gradient and on a training.
 """
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +11,25 @@ import torch
 import torch.nn.functional as F
 from tqdm import tqdm
 
-from common.files import UserError, writing
+from common.files import writing
+from jobs.returned import wrong_result
 
 SIZES = tuple(2**n for n in range(2, 11))  # d_k = 4, 8, ..., 1024
 LOOKS = {
     "unscaled": {"color": "#d1603d", "linestyle": "--", "marker": "o"},
     "scaled": {"color": "#3b6fb6", "linestyle": "-", "marker": "s"},
 }
-COLUMNS = {  # heading and format in the table, and title in the plot; w_q is the job's own
-    "variance": ("variance", "9.2f", "variance of the scores"),
-    "entropy": ("entropy", "6.2f", "entropy of the weights (nats)"),
-    "saturation": ("saturation", "7.3f", "share of saturated queries"),
-    "gradient_norm": ("Jacobian", "8.4f", "norm of the Jacobian (median)"),
-    "w_q": ("dL/dW_Q", "7.3f", r"norm of $\partial L / \partial W_Q$"),
+TITLES = {  # in the plot, of the experiment's numbers and of the job's own w_q
+    "variance": "variance of the scores",
+    "entropy": "entropy of the weights (nats)",
+    "saturation": "share of saturated queries",
+    "gradient_norm": "norm of the Jacobian (median)",
+    "w_q": r"norm of $\partial L / \partial W_Q$",
 }
+HEAD = """\
+          variance       entropy     saturation       Jacobian       dL/dW_Q
+ d_k        u        s     u     s      u      s       u       s      u      s"""
+ROW = "{:4}{:9.2f}{:9.2f}{:6.2f}{:6.2f}{:7.3f}{:7.3f}{:8.4f}{:8.4f}{:7.3f}{:7.3f}"
 # for the claim: the head's d_k, the number of keys, lookups per batch, steps, over how many of them
 # a loss is averaged, and seeds
 D_K, KEYS, LOOKUPS, STEPS, AVERAGED, SEEDS = 64, 16, 32, 500, 20, 3
@@ -35,27 +41,40 @@ def scaling(experiment, path: Path, seed: int) -> None:
     Raises:
         UserError: the experiment returned something invalid, or the plot cannot be written.
     """
-    results = {}
+    rows = []
     with writing(path) as temporary:
+        print(HEAD)
         for d_k in SIZES:
             found, w_q = experiment(d_k, seed=seed), gradient_of_w_q(d_k, seed)
             try:
-                results[d_k] = {
-                    kind: {name: float({**found[kind], "w_q": w_q[kind]}[name]) for name in COLUMNS}
-                    for kind in LOOKS
-                }
+                found = {kind: {**found[kind], "w_q": w_q[kind]} for kind in LOOKS}
+                rows.append([float(found[kind][name]) for name, kind in product(TITLES, LOOKS)])
             except (TypeError, KeyError, ValueError, IndexError):
-                raise UserError(
-                    f"scaling_experiment({d_k}) returned {str(found)[:200]}. It should return two "
-                    'dicts, "unscaled" and "scaled", of four floats each: variance, entropy, '
-                    "saturation, gradient_norm."
-                ) from None
-        print(table(results))
-        claim = f"one head with d_k = {D_K} looks up one of {KEYS} random keys"
-        print(f"\nThe claim: {claim}.", flush=True)
+                should = 'two dicts, "unscaled" and "scaled", of four floats each: variance, '
+                should += "entropy, saturation, gradient_norm"
+                raise wrong_result(f"scaling_experiment({d_k})", found, should) from None
+            print(ROW.format(d_k, *rows[-1]), flush=True)
+        print("u: unscaled scores, s: scaled by the root of d_k")
+        print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.")
         losses = look_up(seed)
-        plot(results, losses, temporary)
-    print(verdict(losses))
+        plot(rows, losses, temporary)
+    # a run stalls if its loss has not halved by the end
+    for (kind, runs), name in zip(losses.items(), ("Without the scale", "With it")):
+        first, last = runs[:, AVERAGED - 1], runs[:, -1]
+        steps = [str(run.argmax() + 1) for run in runs < first[:, None] / 2 if run.any()]
+        halved = f"after {', '.join(steps)} steps" if steps else "with no seed"
+        print(
+            f"{name}, the loss goes from {first.mean():.2f} to {last.mean():.2f} (means of {SEEDS} "
+            f"seeds) and is halved {halved}."
+        )
+        if kind == "unscaled":
+            stalled = sum(last > first / 2)
+    says = f"stalls with {stalled} of {SEEDS} seeds" if stalled else "does not stall"
+    print(
+        f"So without the scale, this training at d_k = {D_K} {says} within {STEPS} steps. That "
+        "holds for this task and Adam at 0.001; another optimizer or learning rate may give "
+        "another result."
+    )
     print(f"Wrote {path}")
 
 
@@ -80,18 +99,6 @@ def gradient_of_w_q(d_k: int, seed: int) -> dict[str, float]:
         loss = (upstream * weights).sum(dim=1).mean()
         norms[kind] = torch.autograd.grad(loss, w_q)[0].norm().item()
     return norms
-
-
-def table(results: dict) -> str:
-    """All numbers below two lines of headings, u for unscaled scores and s for scaled ones."""
-    lines = ["    ", " d_k", *(f"{d_k:4}" for d_k in results)]
-    for name, (heading, form, _) in COLUMNS.items():
-        width = int(form[0])
-        cells = [heading.center(2 * width), "u".rjust(width) + "s".rjust(width)]
-        for result in results.values():
-            cells.append("".join(format(result[kind][name], form) for kind in LOOKS))
-        lines = [line + cell for line, cell in zip(lines, cells)]
-    return "\n".join([*lines, "u: unscaled scores, s: scaled by the root of d_k"])
 
 
 def look_up(seed: int) -> dict[str, np.ndarray]:
@@ -133,28 +140,7 @@ def look_up(seed: int) -> dict[str, np.ndarray]:
     return dict(zip(LOOKS, sums / np.minimum(np.arange(STEPS) + 1, AVERAGED)))
 
 
-def verdict(losses: dict[str, np.ndarray]) -> str:
-    """What the losses say about the claim. A run stalls if its loss has not halved by the end."""
-    lines, stalled = [], {}
-    for (kind, runs), name in zip(losses.items(), ("Without the scale", "With it")):
-        first, last = runs[:, AVERAGED - 1], runs[:, -1]
-        stalled[kind] = sum(last > first / 2)
-        steps = [str(run.argmax() + 1) for run in runs < first[:, None] / 2 if run.any()]
-        halved = f"after {', '.join(steps)} steps" if steps else "with no seed"
-        lines.append(
-            f"{name}, the loss goes from {first.mean():.2f} to {last.mean():.2f} (means of {SEEDS} "
-            f"seeds) and is halved {halved}."
-        )
-    count = stalled["unscaled"]
-    says = f"stalls with {count} of {SEEDS} seeds" if count else "does not stall"
-    return "\n".join(lines) + (
-        f"\nSo without the scale, this training at d_k = {D_K} {says} within {STEPS} steps. That "
-        "holds for this task and Adam at 0.001; another optimizer or learning rate may give "
-        "another result."
-    )
-
-
-def plot(results: dict, losses: dict[str, np.ndarray], path: Path) -> None:
+def plot(rows: list[list[float]], losses: dict[str, np.ndarray], path: Path) -> None:
     """The columns of the table over d_k, and the loss curves of the claim, as a PNG."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -162,16 +148,14 @@ def plot(results: dict, losses: dict[str, np.ndarray], path: Path) -> None:
     style = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
     with matplotlib.rc_context(style):
         figure = Figure((16, 7.6), layout="constrained")
-        axes = figure.subplot_mosaic([[*COLUMNS], ["claim"] * len(COLUMNS)])
-        for name, (*_, title) in COLUMNS.items():
-            for kind, look in LOOKS.items():
-                values = [result[kind][name] for result in results.values()]
-                axes[name].plot([*results], values, label=kind, markersize=4, **look)
+        axes = figure.subplot_mosaic([[*TITLES], ["claim"] * len(TITLES)])
+        for (name, kind), values in zip(product(TITLES, LOOKS), zip(*rows)):
+            axes[name].plot(SIZES, values, label=kind, markersize=4, **LOOKS[kind])
+        for name, title in TITLES.items():
             axes[name].set(title=title, xlabel="$d_k$", xscale="log")
             axes[name].set_xticks(SIZES[::2], SIZES[::2])
             axes[name].minorticks_off()
-        axes["variance"].set_yscale("log")
-        axes["w_q"].set_yscale("log")
+            axes[name].set_yscale("log" if name in ("variance", "w_q") else "linear")
         axes["variance"].legend()
         for kind, look in LOOKS.items():
             line = look | {"marker": "", "linewidth": 1.3}

@@ -1,7 +1,6 @@
 """What the three set-ups of question 6e share: the text, the training, and what is shown of it."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 
@@ -10,11 +9,12 @@ import torch
 import torch.nn as nn
 from tqdm import tqdm
 
-from common.files import UserError, read_text, write_text
+from common.files import read_text, write_text
 from common.pages import document
 from jobs.errors import explain
 from jobs.options import ROOT
 from jobs.problem6.over_steps import chart
+from jobs.returned import kind, require_like
 from jobs.targets import Target
 
 NO_DROPOUT = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), 0.0)  # of a GPTConfig
@@ -39,39 +39,35 @@ def characters() -> tuple[torch.Tensor, int]:
     return torch.from_numpy(numbers), len(different)
 
 
-def descend(
-    model: nn.Module, optimizer, text: torch.Tensor, shape: tuple, seed: int, clip=None
-) -> Iterator[float]:
-    """Train to predict the next token, and yield each loss before its step, up to one that is not
-    finite.
+def train(
+    name: str, model: nn.Module, optimizer, text: torch.Tensor, shape: tuple, seed: int, clip=None
+) -> list[float]:
+    """Train to predict the next token, with a bar, until a loss is not finite; returns the losses,
+    each before its step.
 
     Args:
+        name: of the training, beside the bar.
         model: returns logits, (B, T, V), for x, (B, T); or a tuple that begins with them.
         text: tokens, int64. shape: the number of steps, B and T of the random pieces of the text.
         clip: called with the parameters and the largest norm, 1, when the gradients are computed.
     """
     steps, rows, length = shape
-    generator = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
+    generator, losses = torch.Generator().manual_seed(seed), []
+    for _ in tqdm(range(steps), f"Training, {name}", unit="step", leave=False):
         start = torch.randint(len(text) - length, (rows, 1), generator=generator)
         pieces = text[start + torch.arange(length + 1)]
         logits = model(pieces[:, :-1])
         logits = logits[0] if isinstance(logits, tuple) else logits
         loss = nn.functional.cross_entropy(logits.mT, pieces[:, 1:])
-        yield loss.item()
+        losses.append(loss.item())
         if not loss.isfinite():
-            return
+            break
         optimizer.zero_grad()
         loss.backward()
         if clip is not None:
             clip(model.parameters(), 1.0)
         optimizer.step()
-
-
-def train(ways: dict[str, Iterator[float]], steps: int) -> dict[str, list[float]]:
-    """The losses of each way to train, with a bar."""
-    bar = {"total": steps, "unit": "step", "leave": False}
-    return {name: list(tqdm(losses, f"Training, {name}", **bar)) for name, losses in ways.items()}
+    return losses
 
 
 def look(fixes, trials: dict[str, tuple]) -> list[str]:
@@ -85,10 +81,7 @@ def look(fixes, trials: dict[str, tuple]) -> list[str]:
             checked(fixes, name, *trial)
             there.append(name)
         except NotImplementedError as error:
-            told = explain(error)
-            if told.exit_code != 3:  # not one of our stubs
-                raise
-            print(f"  {name}: {str(told).rpartition('Where: ')[2]}")
+            print(f"  {name}: {str(explain(error)).rpartition('Where: ')[2]}")
     if len(there) == len(trials):
         print("  nothing")
     return there
@@ -98,28 +91,14 @@ def checked(fixes, name: str, right, *arguments, **options):
     """What a student's function returns; a module that it returns is called with the right result.
 
     Raises:
-        UserError: it is no tensor without NaN of the shape and dtype of the right result, or not of
-            its type; None is right for a function that returns nothing of interest.
+        UserError: it is not like the right result; None is right for a function that returns
+            nothing of interest.
     """
-
-    def kind(value):
-        if not isinstance(value, torch.Tensor):
-            return (
-                f"a value of type {'float' if isinstance(value, float) else type(value).__name__}"
-            )
-        nan = " with NaN in it" if value.isnan().any() else ""
-        dtype = str(value.dtype).removeprefix("torch.")
-        return f"a tensor of shape {tuple(value.shape)} and dtype {dtype}{nan}"
-
     result = getattr(fixes, name)(*arguments, **options)
-    if right is not None and callable(result):
-        result = result(right)
-    if right is not None and kind(result) != kind(right):
-        value = "" if isinstance(result, torch.Tensor) else f", {str(result)[:100]}"
-        raise UserError(
-            f"{name} of fixes.py returned {kind(result)}{value}. It should return {kind(right)} "
-            f"for these arguments: {', '.join(map(kind, arguments))}."
-        )
+    if right is not None:
+        result = result(right) if callable(result) else result
+        when = f" for these arguments: {', '.join(map(kind, arguments))}"
+        require_like(f"{name} of fixes.py", result, right, when)
     return result
 
 

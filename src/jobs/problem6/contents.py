@@ -28,26 +28,19 @@ PROBLEM = Problem(
             "problem6/efficient_attention.py",
             writes="sparse_attention.png",
         ),
-        Target(
-            "debug_exploding",
-            "6e",
-            "a training that explodes, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_exploding.html",
-        ),
-        Target(
-            "debug_repetition",
-            "6e",
-            "a model that repeats itself, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_repetition.html",
-        ),
-        Target(
-            "debug_slow",
-            "6e",
-            "a deep model that learns slowly, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_slow.html",
+        *(
+            Target(
+                f"debug_{name}",
+                "6e",
+                f"{does}, before and after your fixes",
+                "problem6/fixes.py",
+                writes=f"debug_{name}.html",
+            )
+            for name, does in {
+                "exploding": "a training that explodes",
+                "repetition": "a model that repeats itself",
+                "slow": "a deep model that learns slowly",
+            }.items()
         ),
         Target(
             "practice_monitor",

@@ -1,7 +1,6 @@
 """debug_exploding, case i: one head, unscaled scores, a large learning rate, no clipping."""
 
 import math
-from collections.abc import Callable, Iterator
 from statistics import fmean
 
 import torch
@@ -10,7 +9,7 @@ from torch.nn.utils import get_total_norm
 
 from jobs.errors import says_where
 
-from .broken_training import Characters, characters, descend, look, losses_drawn, table, train
+from .broken_training import Characters, characters, look, losses_drawn, table, train
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
 STEPS, LEARNING_RATE = 150, 0.5
@@ -19,13 +18,12 @@ SHOWN = (1, 10, 20, 25, 30, 35, 40, 50, 75, 100, 150)
 
 class Head(nn.Module):
     """Causal attention with a single head as wide as the model, in place of that of torch's layer.
-    Queries and keys start with entries of variance 1; `scores` of them is what softmax gets, if not
-    their products.
+    Queries and keys start with entries of variance 1; `scores` of them is what softmax gets.
     """
 
-    def __init__(self, scores: Callable | None):
+    def __init__(self, scores):
         super().__init__()
-        self.scores = scores or (lambda q, k: q @ k.mT)
+        self.scores = scores
         self.linears = nn.ModuleList(nn.Linear(D_K, D_K, bias=False) for _ in "qkvo")
         for linear in self.linears:
             nn.init.normal_(linear.weight, std=D_K**-0.5)
@@ -36,20 +34,6 @@ class Head(nn.Module):
         later = torch.full((LENGTH, LENGTH), -math.inf).triu(1)
         weights = torch.softmax(self.scores(query(x), key(x)) + later, dim=-1)
         return output(weights @ value(x)), None
-
-
-def losses_of(text: torch.Tensor, vocab: int, seed: int, scores, clip) -> Iterator[float]:
-    """Train a small language model with such heads; clip: as in descend."""
-    torch.manual_seed(seed)
-    ways = {"activation": "gelu", "batch_first": True, "norm_first": True}
-    layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, **ways) for _ in range(N_LAYER)]
-    for layer in layers:
-        layer.self_attn = Head(scores)
-    layers = [Characters(vocab, LENGTH, D_K), *layers, nn.LayerNorm(D_K)]
-    model = nn.Sequential(*layers, nn.Linear(D_K, vocab))
-    nn.init.normal_(model[-1].weight, std=0.02)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
-    yield from descend(model, optimizer, text, (STEPS, ROWS, LENGTH), seed, clip)
 
 
 @says_where
@@ -70,17 +54,30 @@ def run(fixes, seed: int) -> dict[str, str]:
     there = look(fixes, {"attention_scores": scores, "clip_gradients": (5.0, [parameter], 1.0)})
     norms = []
 
+    def unscaled(q, k):
+        return q @ k.mT
+
     def measure(parameters, max_norm):
         norms.append(float(get_total_norm([each.grad.double() for each in parameters])))
 
-    ways = {"as it was": (None, measure)}
+    ways = {"as it was": (unscaled, measure)}
     if "attention_scores" in there:
         ways["attention_scores alone"] = fixes.attention_scores, None
     if "clip_gradients" in there:
-        ways["clip_gradients alone"] = None, fixes.clip_gradients
+        ways["clip_gradients alone"] = unscaled, fixes.clip_gradients
     if len(there) == 2:
         ways["both"] = fixes.attention_scores, fixes.clip_gradients
-    runs = train({name: losses_of(text, vocab, seed, *way) for name, way in ways.items()}, STEPS)
+    runs, same = {}, {"activation": "gelu", "batch_first": True, "norm_first": True}
+    for name, (scores, clip) in ways.items():
+        torch.manual_seed(seed)
+        layers = [nn.TransformerEncoderLayer(D_K, 1, 2 * D_K, 0.0, **same) for _ in range(N_LAYER)]
+        for layer in layers:
+            layer.self_attn = Head(scores)
+        layers = [Characters(vocab, LENGTH, D_K), *layers, nn.LayerNorm(D_K)]
+        model = nn.Sequential(*layers, nn.Linear(D_K, vocab))
+        nn.init.normal_(model[-1].weight, std=0.02)
+        optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=0.9)
+        runs[name] = train(name, model, optimizer, text, (STEPS, ROWS, LENGTH), seed, clip)
     columns = {"as it was": runs["as it was"], "its gradient's norm": norms, **runs}
     print(f"\n{table(columns, SHOWN)}\n\n{verdict(runs)}")
     return {"Loss": losses_drawn(runs, guessing=guessing)}

@@ -28,20 +28,54 @@ LIMITS = {"exponent": 1.15, "GB": 1.5, 4_096: 1.5, 32_768: 1 / 8}
 
 
 def measure_sparse(student, submission: Path, out: Path) -> None:
-    """Print the tables and write sparse_attention.png.
+    """Print a line for each of LENGTHS, each measured in a process of its own, the exponents, and
+    a line for each length that is compared with dense attention; write sparse_attention.png.
 
     Args:
         student: the submission's module, to compare with dense attention here.
-        submission: its folder, for a process of its own for each length.
+        submission: its folder, for the other processes.
 
     Raises:
         UserError: a process was ended from outside, or the picture cannot be written.
         NotImplementedError: sparse_attention is missing.
     """
     run_sparse(student, inputs(1024))  # so that what is missing is reported from here
-    grown = grow(submission)
+    print(
+        f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
+        f"positions, in both directions; GB with queries, keys and values.\n\n"
+        f"{'tokens':>8}{'seconds':>10}{'us a token':>12}{'GB':>8}{'GB of dense scores':>20}"
+    )
+    times, held = [], []
+    for n in LENGTHS:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            try:
+                seconds, most = pool.submit(measure, n, submission).result()
+            except BrokenProcessPool:
+                raise UserError(
+                    f"The process with {n:,} tokens was ended from outside, most likely because "
+                    "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
+                ) from None
+        times.append(seconds)
+        held.append(most)
+        shown = "-" if math.isnan(most) else f"{most / 1e9:.2f}"
+        each, dense = seconds / n * 1e6, 4 * N_HEAD * n * n / 1e9
+        print(f"{n:8,}{seconds:10.2f}{each:12.1f}{shown:>8}{dense:20.1f}", flush=True)
+    print(
+        f"\nTime grows with exponent {exponent(times):.2f}; wanted: at most "
+        f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
+    )
+    if math.isnan(sum(held)):
+        print(
+            "Memory could not be measured here: /proc/self/status, which Linux has, cannot be read "
+            "or has no VmHWM and VmRSS. The grader counts it everywhere."
+        )
+    else:
+        print(
+            f"Memory grows with exponent {exponent(held):.2f}; wanted at {LENGTHS[-1]:,} tokens: "
+            f"under {LIMITS['GB']} GB for width {N_HEAD * HEAD_DIM}."
+        )
     print("\nAgainst dense attention, seconds:")
-    pairs = []
+    compared = {"sparse": [], "dense": []}
     for n in COMPARED:
         qkv, limit = inputs(n), LIMITS[n]
         sparse = run_sparse(student, qkv)
@@ -50,8 +84,9 @@ def measure_sparse(student, submission: Path, out: Path) -> None:
         if limit < 1:
             verdict = f"{dense / sparse:.1f} times faster; wanted: at least {1 / limit:g}"
         print(f"{n:8,}   sparse {sparse:.2f}   dense {dense:.2f}   (sparse {verdict})", flush=True)
-        pairs.append({"n": n, "sparse": sparse, "dense": dense})
-    draw(grown, pairs, out / "sparse_attention.png")
+        compared["sparse"].append(sparse)
+        compared["dense"].append(dense)
+    draw(times, held, compared, out / "sparse_attention.png")
 
 
 def inputs(n: int) -> torch.Tensor:
@@ -75,89 +110,40 @@ def run_sparse(student, qkv: torch.Tensor) -> float:
     return seconds_of(lambda: student.sparse_attention(*qkv, pattern, positions))
 
 
-def measure(n: int, submission: Path) -> dict:
+def measure(n: int, submission: Path) -> tuple[float, float]:
     """Seconds on n tokens, after a first call on few; and the peak memory of this process beyond
-    what it held before: queries, keys, values, and whatever sparse_attention makes.
-
-    Returns:
-        "n", "seconds", "bytes"; or instead of "bytes", why it could not be measured, as "why".
+    what it held before, in bytes: queries, keys, values, and whatever sparse_attention makes; nan
+    if it is unknown.
     """
     torch.set_num_threads(1)
     student = load_module(submission, FILE)
     run_sparse(student, inputs(1024))
-    before = memory()
+
+    def memory(name):  # VmRSS is what this process holds, VmHWM what it held at most
+        with contextlib.suppress(OSError):
+            status = Path("/proc/self/status").read_text(encoding="utf-8")
+            if found := re.search(rf"{name}:\s+(\d+) kB", status):
+                return int(found[1]) << 10
+        return math.nan
+
+    before = memory("VmRSS")
     # reset the peak; where that can't be, that of the imports is hardly above what is held now
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    result = {"n": n, "seconds": run_sparse(student, inputs(n))}
-    after = memory()
-    if "why" in after:
-        return result | after
-    # at least a page: short texts may fit into what was free
-    return result | {"bytes": max(4096, after["VmHWM"] - before["VmRSS"])}
+    seconds = run_sparse(student, inputs(n))
+    # at least a page: short texts may fit into what was free; max(nan, ...) is nan
+    return seconds, max(memory("VmHWM") - before, 4096)
 
 
-def memory() -> dict:
-    """Bytes that this process holds, "VmRSS", and held at most, "VmHWM"; or "why" it is unknown."""
-    status = Path("/proc/self/status")
-    try:
-        found = re.findall(r"(VmRSS|VmHWM):\s+(\d+) kB", status.read_text(encoding="utf-8"))
-    except OSError as error:
-        return {"why": f"{status}, which Linux has, cannot be read ({error.strerror})"}
-    missing = {"VmRSS", "VmHWM"}.difference(dict(found))
-    if missing:
-        return {"why": f"{status} has no {' and no '.join(sorted(missing))} here"}
-    return {name: int(kilobytes) << 10 for name, kilobytes in found}
+def exponent(values: list[float]) -> float:
+    """The power of n with which this grows, from the first of LENGTHS to the last."""
+    return math.log(values[-1] / values[0], LENGTHS[-1] / LENGTHS[0])
 
 
-def grow(submission: Path) -> list[dict]:
-    """Print a line for each of LENGTHS, each measured in a process of its own, then the exponents;
-    returns what measure returned.
-
-    Raises:
-        UserError: a process was ended from outside.
-    """
-    print(
-        f"sparse_attention: {N_HEAD} heads of {HEAD_DIM}, the default pattern, {GLOBALS} global "
-        f"positions, in both directions; GB with queries, keys and values.\n\n"
-        f"{'tokens':>8}{'seconds':>10}{'us a token':>12}{'GB':>8}{'GB of dense scores':>20}"
-    )
-    results = []
-    for n in LENGTHS:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-            try:
-                result = pool.submit(measure, n, submission).result()
-            except BrokenProcessPool:
-                raise UserError(
-                    f"The process with {n:,} tokens was ended from outside, most likely because "
-                    "memory ran out. Are T x T scores, or the weights of all blocks, held at once?"
-                ) from None
-        results.append(result)
-        held = f"{result['bytes'] / 1e9:.2f}" if "bytes" in result else "-"
-        seconds, dense = result["seconds"], 4 * N_HEAD * n * n / 1e9
-        print(f"{n:8,}{seconds:10.2f}{seconds / n * 1e6:12.1f}{held:>8}{dense:20.1f}", flush=True)
-    print(
-        f"\nTime grows with exponent {exponent(results, 'seconds'):.2f}; wanted: at most "
-        f"{LIMITS['exponent']} (1 is linear, 2 quadratic)."
-    )
-    if why := next((result["why"] for result in results if "why" in result), ""):
-        print(f"Memory could not be measured here: {why}. The grader counts it everywhere.")
-    else:
-        print(
-            f"Memory grows with exponent {exponent(results, 'bytes'):.2f}; wanted at "
-            f"{LENGTHS[-1]:,} tokens: under {LIMITS['GB']} GB for width {N_HEAD * HEAD_DIM}."
-        )
-    return results
-
-
-def exponent(results: list[dict], what: str) -> float:
-    """The power of n with which this grows, from the first length to the last."""
-    first, last = results[0], results[-1]
-    return math.log(last[what] / first[what], last["n"] / first["n"])
-
-
-def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
-    """Time, also of dense attention, and memory, on logarithmic axes.
+def draw(
+    times: list[float], held: list[float], compared: dict[str, list[float]], path: Path
+) -> None:
+    """Time and memory by length, and the times that were compared, on logarithmic axes.
 
     Raises:
         UserError: the picture cannot be written.
@@ -166,22 +152,19 @@ def draw(grown: list[dict], pairs: list[dict], path: Path) -> None:
 
     figure = Figure((10, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    lengths = [result["n"] for result in grown]
-    left.plot(lengths, [result["seconds"] for result in grown], "o-", label="sparse")
+    left.plot(LENGTHS, times, "o-", label="sparse")
     for name, look in (("dense", "s--C1"), ("sparse", "^--C0")):
-        seconds = [pair[name] for pair in pairs]
-        left.plot([pair["n"] for pair in pairs], seconds, look, label=f"{name}, compared")
-    left.set(ylabel="seconds", title=f"Time: exponent {exponent(grown, 'seconds'):.2f}")
-    held = [result.get("bytes", math.nan) / 1e9 for result in grown]
-    right.plot(lengths, held, "o-", label="sparse")
-    dense = [4 * N_HEAD * n * n / 1e9 for n in lengths]
-    right.plot(lengths, dense, "s--C1", label="dense scores, if they were held")
+        left.plot(COMPARED, compared[name], look, label=f"{name}, compared")
+    left.set(ylabel="seconds", title=f"Time: exponent {exponent(times):.2f}")
+    right.plot(LENGTHS, [each / 1e9 for each in held], "o-", label="sparse")
+    dense = [4 * N_HEAD * n * n / 1e9 for n in LENGTHS]
+    right.plot(LENGTHS, dense, "s--C1", label="dense scores, if they were held")
     right.axhline(LIMITS["GB"], color="grey", linestyle=":", label="limit")
-    measured = "" if math.isfinite(held[-1]) else ": that of sparse could not be measured here"
+    measured = ": that of sparse could not be measured here" if math.isnan(held[-1]) else ""
     right.set(ylabel="GB", title=f"Memory{measured}")
     for axes in (left, right):
         axes.set(xlabel="tokens", xscale="log", yscale="log")
-        axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
+        axes.set_xticks(LENGTHS, [f"{n:,}" for n in LENGTHS])
         axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend(fontsize=9)

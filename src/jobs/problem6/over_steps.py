@@ -1,7 +1,9 @@
 """Plots of a training over its steps, and the table of its alarms, for the pages of problem 6."""
 
+import math
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
@@ -36,11 +38,7 @@ PLOTS = {
         (0, 1),
     ),
 }
-CSS = """
-.state { font-size: 1.1rem; font-weight: 650; } .state.wrong { color: var(--second); }
-.alarms tr > :is(:nth-child(2), :last-child) { text-align: left; }
-.alarms td:last-child { overflow-wrap: anywhere; min-width: 6rem; }
-"""
+CSS = Path(__file__).with_name("page.css").read_text("utf-8")
 NAMED = 8  # lines at most whose names are all in the legend
 LARGEST = 1e30  # that is drawn as it is
 
@@ -98,7 +96,7 @@ def chart(
     """
     named = [*lines] if len(lines) <= NAMED else [*lines][:: len(lines) - 1]
     columns = 4 if len(max(named, key=len)) < 9 else 1
-    form, told, found, lost = ".0%" if ylim == (0, 1) else ".3g", [], [], 0
+    form, told, found = ".0%" if ylim == (0, 1) else ".3g", [], []
     with pages.plotted(2.1 + 0.15 * (len(named) // columns)) as drawing:
         axes = drawing.subplots()
         across = axes.get_xaxis_transform()
@@ -109,8 +107,8 @@ def chart(
             style = {"color": hue(number, len(lines)), "linestyle": DASHES[number % len(DASHES)]}
             axes.plot(steps, drawn, label=name if name in named else "_", **style)
             above = {"color": BAD, "transform": across, "clip_on": False}
-            axes.plot(steps[~good], 1.04 + 0 * steps[~good], "x", **above)
-            found, lost = [*found, *values[good]], lost + sum(~good)
+            axes.plot(steps[~good], np.full(sum(~good), 1.04), "x", **above)
+            found += [*values]
             last = f"{values[-1]:{form}}"
             if not good[-1]:
                 last = f"not finite after step {max(steps[good], default=0):,.0f}"
@@ -119,34 +117,36 @@ def chart(
             axes.axhline(value, color=MUTED, linestyle=":")
             at = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
             axes.annotate(label, (0.01, value), (0, 2), **at)
-        numbered = enumerate(alarms, start=1)
-        shown = [(number, alarm[1]) for number, alarm in numbered if SECTION.get(alarm[0]) == key]
-        for place, (number, step) in enumerate(shown):
+        shown = [each for each in enumerate(alarms, start=1) if SECTION.get(each[1][0]) == key]
+        for place, (number, (_, step, *_)) in enumerate(shown):
             axes.axvline(step, color=SECOND, linestyle="--", linewidth=1.2)
             at = {"transform": across, "color": SECOND, "weight": "bold", "clip_on": True}
             axes.text(step, 0.89 - 0.12 * (place % 8), f" {number}", **at)
         axes.yaxis.set_major_formatter("{x:.0%}" if ylim == (0, 1) else "{x:g}")
-        above_zero = [value for value in found if value > 0] if ylim is None else []
-        if above_zero and max(above_zero) / 20 > min(above_zero):
+        finite = [value for value in found if math.isfinite(value)]
+        above_zero = [value for value in finite if value > 0]
+        if ylim is None and above_zero and max(above_zero) / 20 > min(above_zero):
             pages.set_log_scale(axes)
         axes.set(xlabel="step", xlim=(0, max(1, end)), ylim=ylim)
         axes.locator_params("x", integer=True)
         axes.xaxis.set_major_formatter("{x:,.0f}")
         if len(lines) > 1:
             drawing.legend(loc="outside upper left", ncols=columns)
-        elif found:
-            told += [f"at first {found[0]:{form}}", f"at most {max(found):{form}}"]
-        crosses = f"; {lost:,} not finite, drawn as crosses above the plot" if lost else ""
-        caption = f"{what} At the end: {', '.join(told)}{crosses}."
+        elif finite:
+            told += [f"at first {finite[0]:{form}}", f"at most {max(finite):{form}}"]
+        caption = f"{what} At the end: {', '.join(told)}"
+        if lost := len(found) - len(finite):
+            caption += f"; {lost:,} not finite, drawn as crosses above the plot"
+        caption += "."
         return figure(pages.svg(drawing, f"{key} over the steps. {caption}"), caption)
 
 
 def listed(entries: list[tuple]) -> str:
-    """A table of alarms and of what belongs to them, (name, step, words) each, with numbers."""
+    """A table of alarms and of what belongs to them, (name, step, words, ...), with numbers."""
     head = ["No.", "Fault", "Step", "What was seen"]
     rows = [
         [str(i), escape(name), f"{step:,}", escape(words)]
-        for i, (name, step, words) in enumerate(entries, start=1)
+        for i, (name, step, words, *_) in enumerate(entries, start=1)
     ]
     listing = table("Each is drawn as a dashed line with its number.", head, rows)
     return f'<div class="alarms">{listing}</div>'

@@ -2,14 +2,14 @@
 the three claims about positions are.
 """
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from common.files import UserError, writing
-from jobs.errors import explain
+from common.files import writing
+from jobs.returned import require_like
 
 D_MODEL, ROWS, COLUMNS = 512, 51, 9  # of the picture: positions 0 to 50, dimensions 0 to 8
 TICKS = (-1, -0.5, 0, 0.5, 1)
@@ -20,14 +20,21 @@ LENGTH, SHIFTS = 1000, (1, 50, 100, 1000)
 # of q and k; up to 1,000 it would be 5e-4.
 HEAD_DIM, DISTANCE, LAST = 64, 7, 100
 
-LIMITS = {"sinusoidal": 1e-11, "shift_matrix": 1e-10, "rope_scores": 1e-4}  # of the docstrings
-ADVICE = {
-    "sinusoidal": "An error around 1e-5 comes from float32: stay in float64 throughout. An error "
-    "around 1 means that the formula is different.",
-    "shift_matrix": "Is it M_k transposed? PE[p] is a row on the left of the matrix: PE[p] @ M_k.",
-    "rope_scores": "Is every entry rotated by the rows of its own two positions, both in the same "
-    "direction, and not scaled? An error\n    around 1e-3 comes from 16-bit "
-    "numbers.",
+CLAIMS = {  # what is allowed, as the docstrings say, and advice for more
+    "sinusoidal": (
+        1e-11,
+        "An error around 1e-5 comes from float32: stay in float64 throughout. An error around 1 "
+        "means that the formula is different.",
+    ),
+    "shift_matrix": (
+        1e-10,
+        "Is it M_k transposed? PE[p] is a row on the left of the matrix: PE[p] @ M_k.",
+    ),
+    "rope_scores": (
+        1e-4,
+        "Is every entry rotated by the rows of its own two positions, both in the same direction, "
+        "and not scaled? An error\n    around 1e-3 comes from 16-bit numbers.",
+    ),
 }
 
 
@@ -51,61 +58,38 @@ def plot_positions(positions, out: Path, seed: int) -> None:
     with writing(path) as temporary:
         figure.savefig(temporary, dpi=120, format="png")
     shown = f"positions 0 to {ROWS - 1}, dimensions 0 to {COLUMNS - 1} of d_model = {D_MODEL}"
-    print(f"Wrote {path}: {shown}")
-    print("\nThe largest errors, and what is allowed:")
-    right = report("sinusoidal", lambda: encoding_error(table[:LENGTH]))
-    for k in SHIFTS:
-        report(f"shift_matrix, k = {k:,}", lambda: shift_error(positions, table, k), right)
-    report("rope_scores, spread", lambda: rope_spread(positions, seed))
-    report("rope_scores, error", lambda: rope_error(positions, seed), right)
-
-
-def report(name: str, measure: Callable[[], float], known: bool = True) -> bool:
-    """Print a line with an error, and advice where it is too large; known: sinusoidal, which the
-    error is measured with, is right. Returns whether the error is small enough.
-    """
-    function = name.partition(",")[0]
-    if not known:
-        print(f"  {name:<24}not measured yet: sinusoidal, which it is compared with, is wrong")
-        return False
-    try:
-        error = measure()
-    except NotImplementedError as missing:
-        if explain(missing).exit_code != 3:  # torch lacks an operator
-            raise
-        print(f"  {name:<24}not implemented yet: {missing}")
-        return False
-    fine = error < LIMITS[function]
-    print(f"  {name:<24}{error:8.1e}   {LIMITS[function]:.0e}   {'right' if fine else 'too large'}")
-    if not fine:
-        print(f"    {ADVICE[function]}")
-    return fine
-
-
-def checked(value, call: str, like: np.ndarray | torch.Tensor):
-    """What the student's function returned; raises UserError unless it is a finite array of the
-    type, dtype and shape of `like`.
-    """
-
-    def kind(value):
-        if not isinstance(value, (np.ndarray, torch.Tensor)):
-            return repr(value)[:200]
-        name = "tensor" if isinstance(value, torch.Tensor) else "NumPy array"
-        dtype = str(value.dtype).removeprefix("torch.")
-        return f"a {dtype} {name} of shape {tuple(value.shape)}"
-
-    if kind(value) != kind(like):
-        raise UserError(f"{call} returned {kind(value)}. It should return {kind(like)}.")
-    numbers = value.numpy(force=True) if isinstance(value, torch.Tensor) else value
-    if bad := np.size(numbers) - np.isfinite(numbers).sum():
-        raise UserError(f"{call} returned {bad} numbers that are NaN or infinite.")
-    return numbers.astype(float)
+    print(f"Wrote {path}: {shown}\n\nThe largest errors, and what is allowed:")
+    shifts = {f"shift_matrix, k = {k:,}": partial(shift_error, positions, table, k) for k in SHIFTS}
+    measures = {
+        "sinusoidal": lambda: encoding_error(table[:LENGTH]),
+        **shifts,
+        "rope_scores, spread": lambda: rope_spread(positions, seed),
+        "rope_scores, error": lambda: rope_error(positions, seed),
+    }
+    wrong = False  # sinusoidal, which all but the spread are compared with
+    for name, measure in measures.items():
+        limit, advice = CLAIMS[name.partition(",")[0]]
+        start = f"  {name:<24}"
+        if wrong and name != "rope_scores, spread":
+            print(f"{start}not measured yet: sinusoidal, which it is compared with, is wrong")
+            continue
+        try:
+            error = measure()
+        except NotImplementedError as missing:
+            print(f"{start}not implemented yet: {missing}")
+            continue
+        fine = error < limit
+        wrong |= name == "sinusoidal" and not fine
+        print(f"{start}{error:8.1e}   {limit:.0e}   {'right' if fine else 'too large'}")
+        if not fine:
+            print(f"    {advice}")
 
 
 def encode(positions, length: int, width: int) -> np.ndarray:
-    """The student's position vectors."""
+    """The student's position vectors; raises UserError if these are something else."""
     table = positions.sinusoidal(length, width)
-    return checked(table, f"sinusoidal({length}, {width})", np.zeros((length, width)))
+    require_like(f"sinusoidal({length}, {width})", table, np.zeros((length, width)))
+    return table
 
 
 def encoding_error(table: np.ndarray) -> float:
@@ -127,8 +111,8 @@ def encoding_error(table: np.ndarray) -> float:
 
 def shift_error(positions, table: np.ndarray, k: int) -> float:
     """How far PE[p] M_k is from PE[p + k], for all p below LENGTH."""
-    matrix, like = positions.shift_matrix(k, D_MODEL), np.zeros((D_MODEL, D_MODEL))
-    matrix = checked(matrix, f"shift_matrix({k}, {D_MODEL})", like)
+    matrix = positions.shift_matrix(k, D_MODEL)
+    require_like(f"shift_matrix({k}, {D_MODEL})", matrix, np.zeros((D_MODEL, D_MODEL)))
     return float(np.abs(table[:LENGTH] @ matrix - table[k : k + LENGTH]).max())
 
 
@@ -162,7 +146,8 @@ def scores_at_distance(positions, q: torch.Tensor, k: torch.Tensor) -> np.ndarra
     keys = list(range(LAST - DISTANCE + 1))
     scores = positions.rope_scores(q.clone(), k.clone(), [p + DISTANCE for p in keys], list(keys))
     call = f"rope_scores(q, k, {len(keys)} positions of q, as many of k)"
-    return checked(scores, call, torch.zeros(len(keys), dtype=q.dtype))
+    require_like(call, scores, torch.zeros(len(keys)))
+    return scores.numpy(force=True).astype(float)
 
 
 def show(axes, table: np.ndarray):

@@ -19,6 +19,7 @@ from jobs.problem6.over_steps import CSS, PLOTS, SECTION, listed, plot
 from jobs.training_log import read_log
 
 TRACES = ROOT / "data" / "traces"
+IN_TIME = "in time"
 
 
 def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
@@ -39,16 +40,15 @@ def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
         header, records = read_log(path, "Copy it from the assignment again.")
         judged = judge(header["faults"], records, watch(diagnostics, header, records))
         print(f"\n{header['run']}")
-        for name, step, _, words in judged:
+        for name, step, words, _ in judged:
             print(f"  step {step:>4}  {name:<21}{words}")
         if not judged:
             print("  no fault and no alarm: right")
-        verdicts += [fine for _, _, fine, _ in judged if fine is not None]
-        entries = [(name, step, words) for name, step, _, words in judged]
+        verdicts += [fine for *_, fine in judged if fine is not None]
         shown = {"loss", *(SECTION.get(name) for name, *_ in judged)}
         sections[escape(header["run"])] = (
-            listed(entries) if entries else '<p class="state">No fault and no alarm.</p>'
-        ) + "".join(plot(key, records, entries) for key in PLOTS if key in shown)
+            listed(judged) if judged else '<p class="state">No fault and no alarm.</p>'
+        ) + "".join(plot(key, records, judged) for key in PLOTS if key in shown)
     summary = f"{sum(verdicts)} of {len(verdicts)} faults and alarms are right."
     print(f"\n{summary}")
     html = out / "practice.html"
@@ -60,16 +60,16 @@ def practice_monitor(diagnostics, out: Path, folder: Path = TRACES) -> None:
 
 def judge(
     faults: dict[str, int], records: list[dict], alarms: list[tuple[str, int, str]]
-) -> list[tuple[str, int, bool | None, str]]:
+) -> list[tuple[str, int, str, bool | None]]:
     """Compare alarms with the labels, in the order of their steps.
 
     Args:
         faults: name -> the step of its onset. alarms: (name, step, message).
 
     Returns:
-        (name, step, right or not, words) for each fault that was missed, and for alarms of a name
+        (name, step, words, right or not) for each fault that was missed, and for alarms of a name
         that follow each other and have the same verdict; for the label of a fault with an alarm,
-        None instead, since it is judged there.
+        None at the end, since it is judged there.
     """
     steps = [record["step"] for record in records]
     losses = [record.get("loss") or 0.0 for record in records]
@@ -80,27 +80,26 @@ def judge(
         onset = bisect_left(steps, faults.get(name, 0))
         if name in faults:
             missed = "" if raised else ", and was not reported: missed"
-            judged.append((name, faults[name], None if raised else False, f"begins here{missed}"))
+            judged.append((name, faults[name], f"begins here{missed}", None if raised else False))
 
         def verdict(step):
             if name not in SECTION:
-                return False, f"no such fault; the names are {', '.join(SECTION)}"
+                return f"no such fault; the names are {', '.join(SECTION)}"
             if name not in faults:
-                return False, "false, there is no such fault"
+                return "false, there is no such fault"
             limit = ends if name == "exploding_loss" else None
             if in_time(bisect_left(steps, step), onset, limit):
-                return True, "in time"
-            limits = f"{TOLERANCE} are allowed, and none after a loss that is not finite"
-            return False, f"not in time; {limits}"
+                return IN_TIME
+            return f"not in time; {TOLERANCE} are allowed, and none after a loss that is not finite"
 
-        for (fine, words), same in groupby(raised, verdict):
+        for words, same in groupby(raised, verdict):
             first, *others = same
             late = bisect_left(steps, first) - onset
-            when = (
-                f"{abs(late)} records {'after' if late > 0 else 'before'} it" if late else "at once"
-            )
-            said = f"your alarm, {when}" if name in faults else "your alarm"
+            said = "your alarm"
             if others:
                 said = f"steps {first:,} to {others[-1]:,}, {len(others) + 1} alarms"
-            judged.append((name, first, fine, f"{said}: {words}"))
+            elif name in faults:
+                when = f"{abs(late)} records {'after' if late > 0 else 'before'} it"
+                said += f", {when if late else 'at once'}"
+            judged.append((name, first, f"{said}: {words}", words == IN_TIME))
     return sorted(judged, key=lambda entry: entry[1])

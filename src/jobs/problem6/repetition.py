@@ -14,7 +14,7 @@ from common import pages
 from common.ngrams import repetition_rate
 from jobs.errors import says_where
 
-from .broken_training import NO_DROPOUT, checked, descend, look, losses_drawn, train
+from .broken_training import NO_DROPOUT, checked, look, losses_drawn, train
 
 BLOCK, ROWS, STEPS, LEARNING_RATE = 32, 16, 300, 3e-3
 SENTENCES, PROMPT, NEW, N = 3000, "the", 70, 4
@@ -96,35 +96,33 @@ def run(fixes, seed: int) -> dict[str, str]:
     model = gpt.GPT(gpt.GPTConfig(len(vocabulary), BLOCK, **sizes, **NO_DROPOUT))
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     tokens = torch.tensor([numbers[word] for word in corpus])
-    losses = descend(model, optimizer, tokens, (STEPS, ROWS, BLOCK), seed)
-    runs = train({"as it was": losses}, STEPS)
+    losses = train("as it was", model, optimizer, tokens, (STEPS, ROWS, BLOCK), seed)
     model.eval()
     x = torch.tensor([[numbers[PROMPT]]])
     right = torch.zeros(1, NEW + 1, dtype=torch.int64)
-    found = {"greedy, as it was": utils.sample(model, x, NEW)}
+    found = {f"{NEW + 1} words of the corpus": tokens[None, : NEW + 1]}
+    found["greedy, as it was"] = utils.sample(model, x, NEW)
     for name, options in WAYS.items():
         options = options | {"generator": torch.Generator().manual_seed(seed)}
         with contextlib.suppress(NotImplementedError):  # look has printed what is missing
             found[name] = checked(fixes, "generate", right, model, x, NEW, **options)
-    words = {f"{NEW + 1} words of the corpus": corpus[: NEW + 1]}
-    words |= {name: [vocabulary[number] for number in y[0]] for name, y in found.items()}
-    texts = {name: " ".join(each).replace(" .", ".") for name, each in words.items()}
-    rates = {name: repetition_rate(each) for name, each in words.items()}
-    loss = fmean(runs["as it was"][-10:])
+    loss, texts = fmean(losses[-10:]), ""
     print(f"\nIts loss is fine: {loss:.2f} nats per word (guessing: {guessing:.2f}).")
-    for name, text in texts.items():
+    for name, y in found.items():
+        text = " ".join(vocabulary[number] for number in y[0]).replace(" .", ".")
         print(f"\n{name}:\n{textwrap.indent(textwrap.fill(text, 98), '  ')}")
+        texts += f"<h3>{escape(name)}</h3>\n<p>{escape(text)}</p>\n"
+    rates = {name: repetition_rate(y[0].tolist()) for name, y in found.items()}
     print(f"\nrepeated {N}-grams  text")
     for name, rate in rates.items():
         print(f"{rate:>16.0%}  {name}")
     print(f"\n{verdict(rates)}")
-    written = (f"<h3>{escape(name)}</h3>\n<p>{escape(text)}</p>\n" for name, text in texts.items())
     says, head = "The share of 4-grams that occurred before in the same text", ["Text", "Repeated"]
     shares = [[escape(name), f"{rate:.0%}"] for name, rate in rates.items()]
     return {
-        "Loss": losses_drawn(runs, guessing=guessing),
+        "Loss": losses_drawn({"as it was": losses}, guessing=guessing),
         f"Repeated {N}-grams": pages.table(says, head, shares),
-        "Texts": "".join(written),
+        "Texts": texts,
     }
 
 

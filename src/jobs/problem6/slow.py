@@ -2,17 +2,16 @@
 
 import importlib
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections import OrderedDict
 from statistics import fmean
 
 import torch
 import torch.nn as nn
+from torch.distributions import Categorical
 
 from jobs.errors import says_where
 
-from . import broken_training
-from .broken_training import Characters, descend, look, losses_drawn, table, train
+from .broken_training import NO_DROPOUT, Characters, characters, look, losses_drawn, table, train
 
 N_LAYER, D_MODEL, N_HEAD, LENGTH, ROWS = 24, 32, 4, 16, 8
 STEPS, LEARNING_RATE = 200, 2e-3
@@ -40,39 +39,14 @@ def feed_forward() -> nn.Module:
     return nn.Sequential(OrderedDict(mlp=nn.Sequential(first, nn.ReLU(), last)))
 
 
-def losses_of(text: torch.Tensor, vocab: int, seed: int, stack, init) -> Iterator[float]:
-    """Train a language model with the submission's attention, without rotations.
-
-    Args:
-        stack: creates the stack from a list of sublayers and their width.
-        init: called with the stack and the number of layers after Xavier initialization, or None.
-    """
-    gpt = importlib.import_module("submission.model")
-    attention = importlib.import_module("submission.attention")
-    sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
-    config = gpt.GPTConfig(1, LENGTH, **sizes, **broken_training.NO_DROPOUT)
-    torch.manual_seed(seed)
-    embeddings, halves = Characters(vocab, LENGTH, D_MODEL), []
-    for _ in range(N_LAYER):
-        halves += [attention.CausalSelfAttention(config), feed_forward()]
-    model = nn.Sequential(embeddings, stack(halves, D_MODEL), nn.Linear(D_MODEL, vocab))
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            nn.init.xavier_uniform_(parameter)
-    if init is not None:
-        init(model[1], N_LAYER)
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
-    yield from descend(model, optimizer, text, (STEPS, ROWS, LENGTH), seed)
-
-
 @says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case iii, and with those of the student's fixes that are there. Returns the
     sections of a page; raises UserError if a fix returns something invalid.
     """
-    text, vocab = broken_training.characters()
-    shares = [count / len(text) for count in Counter(text.tolist()).values()]
-    known = -sum(share * math.log(share) for share in shares)  # the best loss without context
+    text, vocab = characters()
+    # the best loss without context
+    known = Categorical(torch.bincount(text).double()).entropy().item()
     print(
         f"{N_LAYER} layers of width {D_MODEL}, each x = norm(x + sublayer(x)) twice; Xavier "
         f"initialization of all weights; Adam at {LEARNING_RATE:g}.\nIt learns a text of {vocab} "
@@ -86,7 +60,22 @@ def run(fixes, seed: int) -> dict[str, str]:
     if there:
         stack = fixes.PreNormStack if "PreNormStack" in there else PostNormStack
         ways[fixed] = stack, fixes.init_depth_scaled if "init_depth_scaled" in there else None
-    runs = train({name: losses_of(text, vocab, seed, *way) for name, way in ways.items()}, STEPS)
+    gpt, attention = (importlib.import_module(f"submission.{x}") for x in ("model", "attention"))
+    sizes = {"n_layer": N_LAYER, "n_head": N_HEAD, "n_embd": D_MODEL}
+    config, runs = gpt.GPTConfig(1, LENGTH, **sizes, **NO_DROPOUT), {}
+    for name, (stack, init) in ways.items():
+        torch.manual_seed(seed)
+        embeddings, halves = Characters(vocab, LENGTH, D_MODEL), []
+        for _ in range(N_LAYER):
+            halves += [attention.CausalSelfAttention(config), feed_forward()]
+        model = nn.Sequential(embeddings, stack(halves, D_MODEL), nn.Linear(D_MODEL, vocab))
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+        if init is not None:
+            init(model[1], N_LAYER)
+        optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+        runs[name] = train(name, model, optimizer, text, (STEPS, ROWS, LENGTH), seed)
     before, *after = (fmean(losses[-10:]) for losses in runs.values())
     stuck = ", about what the characters' frequencies alone give" if before > known - 0.15 else ""
     said = f"As it was, the loss ends at {before:.2f}{stuck}.\n"
