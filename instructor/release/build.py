@@ -21,7 +21,7 @@ from .student_texts import student_gitignore, student_pyproject, student_readme
 
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
-    "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".zip", ".js", ".css"},
+    "src": {".py", ".toml", ".ini", ".ipynb", ".json", ".zip", ".js", ".css", ".html"},
     "data": {".txt", ".tsv", ".md", ".json", ".jsonl"},
 }
 FILES = (
