@@ -31,8 +31,9 @@ from pathlib import Path
 
 from tables import ROOT, markdown
 
-from common.files import read_documents, write_text
-from common.packages import require_packages
+from common.command_line import require_packages
+from common.files import write_text
+from jobs.corpus import read_documents
 from jobs.presets import PRESETS
 from jobs.records import read_record
 from jobs.targets import JOBS

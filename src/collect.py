@@ -10,8 +10,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from common.command_line import use_utf8
 from common.files import UserError, writing
-from common.streams import use_utf8
 from jobs.deliverables import (
     ANSWERING,
     ANSWERS,

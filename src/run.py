@@ -12,10 +12,8 @@ import os
 import sys
 from pathlib import Path
 
-from common.arguments import Parser, did_you_mean, number, seed
+from common.command_line import Parser, did_you_mean, number, require_packages, seed, use_utf8
 from common.files import UserError
-from common.packages import require_packages
-from common.streams import use_utf8
 from jobs.errors import explain, with_code
 from jobs.options import ROOT
 from jobs.parallel import in_silence, is_first, world_size

@@ -14,7 +14,7 @@ import torch
 from _style import DARK, INK, LIGHT, MIDDLE, ROOT, SIGNS, SMALL, WIDTH, save
 from matplotlib.colors import LinearSegmentedColormap
 
-from common.files import read_documents, read_questions
+from jobs.corpus import read_documents, read_questions
 from jobs.package import load_submission
 from jobs.presets import LAPTOP
 from jobs.problem1.answers import predict_places

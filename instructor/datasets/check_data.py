@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 
-from common.files import UserError, read_documents, read_questions, read_text
+from common.files import UserError, read_text
 from instructor.datasets.worlds.world import name_in
+from jobs.corpus import read_documents, read_questions
 
 SPLITS = {
     "train": "birth_places_train.tsv",

@@ -32,7 +32,7 @@ from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED
 SHARED = (
     "src/autograder/**/*.py",
     "src/common/*.py",
-    *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
+    *(f"src/jobs/{name}.py" for name in ("corpus", "presets", "target", "targets", "weights")),
     "instructor/datasets/worlds/*.py",
 )
 QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question

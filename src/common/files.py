@@ -66,74 +66,6 @@ def why_not_utf8(name: str | Path, content: bytes) -> str:
     )
 
 
-def read_documents(path: Path) -> str:
-    """Read a pretraining corpus, one document per line; returns its text without blank lines and
-    the last newline.
-
-    Raises:
-        UserError: as read_text, or the corpus contains one of the two reserved characters.
-    """
-    text = read_text(path)
-    for special in "\u2047\u25a1":
-        if special in text:
-            line = text[: text.index(special)].count("\n") + 1
-            raise UserError(
-                f"{path}, line {line}: {special!r} is reserved for masking and padding. Remove it."
-            )
-    return "\n".join(line for line in text.split("\n") if line.strip())
-
-
-def read_questions(
-    path: Path, stoi: dict, block_size: int, answers: bool
-) -> list[tuple[str, str | None]]:
-    """Read rows `question<TAB>place`, or only questions.
-
-    Args:
-        path: the file.
-        stoi: the vocabulary; every character must be in it.
-        block_size: a question, its place and their two MASKs must fit into block_size + 1
-            characters.
-        answers: whether every row must have a place. If not, the file may have them in all rows or
-            in none.
-
-    Raises:
-        UserError: as read_text, or names the first row that is wrong.
-    """
-    rows = [
-        (number, line)
-        for number, line in enumerate(read_text(path).split("\n"), start=1)
-        if line.strip()
-    ]
-    answers = answers or "\t" in rows[0][1]
-    result = []
-    for number, line in rows:
-        where = f"{path}, line {number}"
-        question, tab, place = line.partition("\t")
-        if answers and not (tab and question.strip() and place.strip()):
-            raise UserError(f"{where}: expected a question, a tab and a place, got {line[:60]!r}.")
-        if line != line.strip():
-            raise UserError(
-                f"{where}: leading or trailing white space in {line[:60]!r}. Remove it."
-            )
-        if "\t" in place or (tab and not answers):
-            raise UserError(f"{where}: one tab too many in {line[:60]!r}.")
-        for ch in question + place:
-            if ch not in stoi:
-                raise UserError(
-                    f"{where}: the character {ch!r} (U+{ord(ch):04X}) in {line[:60]!r} is not in "
-                    "the pretraining corpus, so the model has no token for it. Use the files of "
-                    "one corpus together."
-                )
-        if len(question) + len(place) + 2 > block_size + 1:
-            raise UserError(
-                f"{where}: {len(question) + len(place) + 2} characters with the two MASKs, but the "
-                f"model reads only {block_size + 1}: {line[:60]!r}. Shorten the name, or use "
-                "--preset gpu."
-            )
-        result.append((question, place if answers else None))
-    return result
-
-
 DISK_IS_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
@@ -146,72 +78,32 @@ def writing(path: Path):
         UserError: the disk is full, or the folder is not writable. Other errors in the block
             propagate.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            yield path
-        except OSError as error:
-            raise UserError(f"{path} could not be written: {error.strerror}.") from None
-        return
-    temporary = path.with_name(path.name + ".tmp")
+    is_device = path.exists() and not path.is_file() and not path.is_dir()
+    temporary = path if is_device else path.with_name(path.name + ".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch()  # now, before hours of work for a place that is not writable
+        if not is_device:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch()  # now, before hours of work for a place that is not writable
+            temporary.unlink()
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}. Choose another folder with --out."
         ) from None
     try:
-        temporary.unlink()
         yield temporary
-        os.replace(temporary, path)
+        if not is_device:
+            os.replace(temporary, path)
     except OSError as error:
-        if error.errno in DISK_IS_FULL or str(temporary) in (error.filename, error.filename2):
+        own = is_device or str(temporary) in (error.filename, error.filename2)
+        if own or error.errno in DISK_IS_FULL:
             raise UserError(
                 f"{path} could not be written: {error.strerror}. Nothing was changed."
             ) from error
         raise
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def private():
-    """Make files and folders that are created in the block unreadable for other users."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-@contextlib.contextmanager
-def writing_all(texts: dict[Path, str]):
-    """Write UTF-8 text files, all or none: they get their names when the block ends without an
-    error, and their old content back if one of them cannot get its name. Files that already have
-    the right content are left alone.
-
-    Raises:
-        UserError: as `writing`.
-    """
-    new = {path: text.encode("utf-8") for path, text in texts.items()}
-    old = {path: _content(path) for path in new}
-
-    def restore(error, *_):
-        for path in new if error else ():
-            if _content(path) != old[path]:
-                path.unlink() if old[path] is None else path.write_bytes(old[path])
-
-    with contextlib.ExitStack() as stack:
-        stack.push(restore)
-        for path in new:
-            if new[path] != old[path]:
-                stack.enter_context(writing(path)).write_bytes(new[path])
-        yield
-
-
-def _content(path):
-    return path.read_bytes() if path.is_file() else None
+        if not is_device:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

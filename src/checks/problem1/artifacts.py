@@ -14,7 +14,8 @@ from autograder import NotImplementedYet, WrongAnswer
 from checks.problem1.asking import answer_with_code, draw_texts
 from checks.problem1.random_texts import vocabulary
 from checks.support.context import GRADED, Context
-from common.files import read_documents, why_not_utf8
+from common.files import why_not_utf8
+from jobs.corpus import read_documents
 from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS
 from jobs.targets import JOBS, WRITTEN_BY

@@ -9,7 +9,8 @@ from statistics import fmean
 import torch
 from tqdm import tqdm
 
-from common.files import UserError, read_documents, writing
+from common.files import UserError, writing
+from jobs.corpus import read_documents
 from jobs.errors import says_where
 from jobs.options import ROOT
 

@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from common.files import UserError, read_questions, write_text
+from common.files import UserError, write_text
+from jobs.corpus import read_questions
 from jobs.problem1.answers import predict_places
 
 

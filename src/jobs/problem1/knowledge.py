@@ -8,7 +8,7 @@ import re
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from common.files import read_questions
+from jobs.corpus import read_questions
 
 PEOPLE = 20
 EVERY = 250  # steps

@@ -8,7 +8,8 @@ import time
 import torch
 
 from common.cores import cores, load
-from common.files import UserError, read_documents, read_questions
+from common.files import UserError
+from jobs.corpus import read_documents, read_questions
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first, joined

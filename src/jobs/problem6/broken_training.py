@@ -10,8 +10,9 @@ import torch
 import torch.nn as nn
 from tqdm import tqdm
 
-from common.files import UserError, read_documents, write_text
+from common.files import UserError, write_text
 from common.pages import document
+from jobs.corpus import read_documents
 from jobs.errors import explain
 from jobs.options import ROOT
 from jobs.problem6.over_steps import chart

@@ -11,8 +11,8 @@ from statistics import fmean
 import torch
 
 from common import pages
-from common.ngrams import repetition_rate
 from jobs.errors import says_where
+from jobs.training_log import repetition_rate
 
 from .broken_training import NO_DROPOUT, checked, descend, look, losses_drawn, train
 

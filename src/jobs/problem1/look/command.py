@@ -6,7 +6,8 @@ from pathlib import Path
 
 import torch
 
-from common.files import UserError, read_documents, read_questions, write_text
+from common.files import UserError, write_text
+from jobs.corpus import read_documents, read_questions
 from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
