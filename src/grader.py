@@ -28,7 +28,7 @@ from common.command_line import (  # noqa: E402
 )
 from common.cores import cores  # noqa: E402
 from common.files import UserError, write_text  # noqa: E402
-from jobs.deliverables import MADE_BY  # noqa: E402
+from jobs.targets import MADE_BY  # noqa: E402
 
 HELP = """Grades the code in src/submission. An ID is a check, as --list names it (without -basic,
 too), a question or a problem; without one, all checks run."""

@@ -11,9 +11,13 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """What happened, where, and what to do next, in a sentence."""
+    """What happened, where, and what to do next, in a sentence; exit_code: of the program."""
 
     exit_code = 2
+
+    def __init__(self, message: str, exit_code: int | None = None):
+        super().__init__(message)
+        self.exit_code = exit_code or self.exit_code
 
 
 class Interrupted(UserError):

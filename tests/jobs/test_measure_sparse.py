@@ -6,7 +6,7 @@ import pytest
 
 from common.files import UserError
 from conftest import SOLUTION
-from jobs.package import load_module
+from jobs.package import load_submission
 from jobs.problem6 import measure_sparse as job
 
 
@@ -39,7 +39,7 @@ def fill(submission, line):
 
 
 def test_it_prints_tables_and_draws(short, tmp_path, capsys):
-    job.measure_sparse(load_module(SOLUTION, job.FILE), SOLUTION, tmp_path)
+    job.measure_sparse(load_submission(SOLUTION, job.FILE), SOLUTION, tmp_path)
     said = capsys.readouterr().out
     rows = re.findall(r"^ +(300|700) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", said, re.MULTILINE)
     assert [row[0] for row in rows] == ["300", "700"]

@@ -11,7 +11,6 @@ from tqdm import tqdm
 
 from common.files import UserError, writing
 from jobs.corpus import read_documents
-from jobs.errors import says_where
 from jobs.options import ROOT
 
 DRAWS, BLOCK_SIZE, PRINTED = 3000, 64, 4  # rows of 64 characters fit on a screen
@@ -23,7 +22,6 @@ ASKED = {
 }
 
 
-@says_where
 def show_corruption(student, data: Path | None, out: Path) -> None:
     """Draw DRAWS examples with the student's code, print some, and write the plot.
 

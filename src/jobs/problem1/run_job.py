@@ -18,7 +18,7 @@ from jobs.problem1.evaluation import evaluate
 from jobs.problem1.params import read_params
 from jobs.problem1.training import initialize, train
 from jobs.records import Record, checkpoint_of, earlier, forget, ingredients, write_record
-from jobs.targets import WRITTEN_BY, Job
+from jobs.targets import MADE_BY, Job
 
 
 def run_job(job: Job, options: Options, threads: int | None = None) -> None:
@@ -52,7 +52,7 @@ def run_job(job: Job, options: Options, threads: int | None = None) -> None:
         )
     model = initialize(submission, job.variant, sizes(submission, dataset.vocab_size, preset))
     if reads is not None:
-        weights = read_params(reads, model, job, WRITTEN_BY[job.reads].target)
+        weights = read_params(reads, model, job, MADE_BY[job.reads].target)
     if threads or preset.threads:
         torch.set_num_threads(threads or _choose_threads(preset.threads))
 
@@ -110,6 +110,6 @@ def _find_input(job, options):
     if not path.is_file():
         raise UserError(
             f"{job.target} reads {path}, which is not there. First run: ./run.sh "
-            f"{WRITTEN_BY[job.reads].target}"
+            f"{MADE_BY[job.reads].target}"
         )
     return path

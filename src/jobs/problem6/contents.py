@@ -2,6 +2,11 @@
 
 from jobs.target import Problem, Target
 
+DEBUGGING = {
+    "debug_exploding": "a training that explodes, before and after your fixes",
+    "debug_repetition": "a model that repeats itself, before and after your fixes",
+    "debug_slow": "a deep model that learns slowly, before and after your fixes",
+}
 PROBLEM = Problem(
     code=(
         "problem6/accounting.py",
@@ -28,26 +33,9 @@ PROBLEM = Problem(
             "problem6/efficient_attention.py",
             writes="sparse_attention.png",
         ),
-        Target(
-            "debug_exploding",
-            "6e",
-            "a training that explodes, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_exploding.html",
-        ),
-        Target(
-            "debug_repetition",
-            "6e",
-            "a model that repeats itself, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_repetition.html",
-        ),
-        Target(
-            "debug_slow",
-            "6e",
-            "a deep model that learns slowly, before and after your fixes",
-            "problem6/fixes.py",
-            writes="debug_slow.html",
+        *(
+            Target(name, "6e", does, "problem6/fixes.py", writes=f"{name}.html")
+            for name, does in DEBUGGING.items()
         ),
         Target(
             "practice_monitor",

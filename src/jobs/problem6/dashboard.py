@@ -6,7 +6,6 @@ from pathlib import Path
 
 from common.files import UserError, write_text
 from common.pages import document
-from jobs.errors import says_where
 from jobs.problem6.over_steps import CSS, lines, listed, plot
 from jobs.targets import JOBS
 from jobs.training_log import BEYOND, read_log
@@ -51,7 +50,6 @@ def dashboard(diagnostics, out: Path) -> None:
     print(f"{plural(len(alarms), 'alarm')}\nWrote {html}: open it in a browser.")
 
 
-@says_where
 def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int, str]]:
     """The alarms of the student's Monitor when it gets the records one by one, each as (name, step,
     message).

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from common.files import UserError, writing
-from jobs.package import load_module
+from jobs.package import load_submission
 
 FILE = "problem6/efficient_attention.py"
 N_HEAD, HEAD_DIM, GLOBALS = 8, 64, 150
@@ -83,7 +83,7 @@ def measure(n: int, submission: Path) -> dict:
         "n", "seconds", "bytes"; or instead of "bytes", why it could not be measured, as "why".
     """
     torch.set_num_threads(1)
-    student = load_module(submission, FILE)
+    student = load_submission(submission, FILE)
     run_sparse(student, inputs(1024))
     before = memory()
     # reset the peak; where that can't be, that of the imports is hardly above what is held now

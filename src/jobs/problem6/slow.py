@@ -9,8 +9,6 @@ from statistics import fmean
 import torch
 import torch.nn as nn
 
-from jobs.errors import says_where
-
 from . import broken_training
 from .broken_training import Characters, descend, look, losses_drawn, table, train
 
@@ -65,7 +63,6 @@ def losses_of(text: torch.Tensor, vocab: int, seed: int, stack, init) -> Iterato
     yield from descend(model, optimizer, text, (STEPS, ROWS, LENGTH), seed)
 
 
-@says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case iii, and with those of the student's fixes that are there. Returns the
     sections of a page; raises UserError if a fix returns something invalid.
