@@ -41,7 +41,8 @@ STYLE = {
 }
 # What svg() makes of matplotlib's: pattern -> replacement.
 FOR_PAGE = {
-    r"(?s).*</metadata>|<style.*?</style>|<!--.*?-->": "",
+    r'(?s).*( viewBox="[^"]*").*</metadata>': r"<svg\1>",
+    r"(?s)<style.*?</style>|<!--.*?-->": "",
     r'<g id="note: ([^"]*)">': r"<g><title>\1</title>",
     r' id="[^"]*_\d+"| clip-path="[^"]*"': "",  # these names are the same in each plot
     r"font: ([\d.]+px)[^;\"]*": r"font-size: \1",  # in the page's font
@@ -96,10 +97,9 @@ def svg(figure, alt: str) -> str:
     with matplotlib.rc_context({"svg.hashsalt": alt}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="none")
     drawn = buffer.getvalue()
-    box = re.search(r'viewBox="[^"]*"', drawn)[0]
     for pattern, replacement in FOR_PAGE.items():
         drawn = re.sub(pattern, replacement, drawn)
-    return f'<svg role="img" aria-label="{escape(alt)}" {box}>{drawn.strip()}'
+    return drawn.strip().replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1)
 
 
 def document(
