@@ -14,6 +14,7 @@ from common.command_line import use_utf8
 from common.files import UserError, writing
 from jobs.deliverables import (
     ANSWERS,
+    CODE,
     DELIVERABLES,
     STUDENT_FILES,
     look_alike,
@@ -128,8 +129,8 @@ def collect_for_gpu(submission: Path, out: Path) -> None:
         for path in ROOT.glob(pattern)
         if path.is_file() and path.parent.name != "__pycache__"
     }
-    for name in DELIVERABLES:
-        if name not in MADE_BY and (content := _read(submission / name)) is not None:
+    for name in (*CODE, *ANSWERS):
+        if (content := _read(submission / name)) is not None:
             contents[f"src/submission/{name}"] = content
     write_zip(out, sorted(contents.items()))
     needed = [line for line in unfinished(submission) if line.startswith(ANSWERING)]

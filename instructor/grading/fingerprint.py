@@ -25,8 +25,8 @@ from checks.support.session import Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
 from instructor import ROOT
-from jobs.deliverables import ANSWERS, FOLDERS, STUDENT_FILES, SUPPLIED, lent
-from jobs.targets import MADE_BY
+from jobs.deliverables import ANSWERS, FOLDERS, STUDENT_FILES, lent, supplied_to
+from jobs.targets import MADE_BY, PROBLEMS
 
 # What checks share besides their own folders. A new name in the lists of files
 # (jobs/deliverables.py and what it reads) concerns no other check.
@@ -110,7 +110,7 @@ class Fingerprints:
         rounds = setting.rounds(manifest.questions) if setting.hidden else Rounds()
         for path in sorted(rounds.folder.glob("*.zip")):
             self._files.setdefault(path.stem, []).append(rounds.digest(path.stem))
-        given = [_digests(GIVEN, name) for name in SUPPLIED]
+        given = [_digests(GIVEN, name) for name in supplied_to(PROBLEMS)]
         given.append(_digests(DECODER.parent, DECODER.name))
         if setting.reference:
             given += [_digests(setting.reference, name) for name in lent(manifest.problems)]

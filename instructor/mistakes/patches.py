@@ -7,12 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from instructor.release.starter import END, SOLUTION, START, STARTER, places
-from jobs.deliverables import (  # instructor has put src/ on the path
-    DELIVERABLES,
-    SUPPLIED,
-    place_of,
-)
-from jobs.targets import MADE_BY
+from jobs.deliverables import ANSWERS, CODE, GIVEN, place_of  # instructor has put src/ on the path
 
 # Every place that a student fills in, by function name; with its question, if a function has
 # several.
@@ -131,7 +126,6 @@ def changed(changes: tuple) -> dict[str, str]:
 @functools.cache
 def _reference():
     return {
-        name: ((STARTER if name in SUPPLIED else SOLUTION) / name).read_text(encoding="utf-8")
-        for name in DELIVERABLES
-        if name not in MADE_BY
+        name: ((STARTER if name in GIVEN else SOLUTION) / name).read_text(encoding="utf-8")
+        for name in (*CODE, *ANSWERS)
     }

@@ -1,6 +1,6 @@
 """Generates the starter: the reference solution without the code between the markers.
 
-Files that students get complete (`deliverables.SUPPLIED`) exist only in
+Files that students get complete (`deliverables.GIVEN`) exist only in
 src/submission.
 """
 
@@ -16,7 +16,7 @@ from checks.support.staging import END, START
 from common.files import write_text
 from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, blank
-from jobs.deliverables import ANSWERS, STUDENT_FILES, SUPPLIED
+from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
 
 SOLUTION = ROOT / "instructor" / "solution"
 KEPT_RESULTS = ROOT / "instructor" / "results"
@@ -144,9 +144,7 @@ def starter_tree() -> dict[str, str]:
     """The whole starter, given files included: name -> text. A release keeps a copy of it for
     grading.
     """
-    return {
-        name: (STARTER / name).read_text(encoding="utf-8") for name in SUPPLIED
-    } | starter_files()
+    return {name: (STARTER / name).read_text(encoding="utf-8") for name in GIVEN} | starter_files()
 
 
 def find_drift(*folders: Path) -> list[str]:
@@ -186,5 +184,5 @@ def _others(folder, wanted):
     """Python files in a folder that the starter does not have."""
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} - {
         *wanted,
-        *SUPPLIED,
+        *GIVEN,
     }

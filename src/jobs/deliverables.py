@@ -27,8 +27,9 @@ STUDENT_FILES = tuple(name for problem in PROBLEMS.values() for name in problem.
 ANSWERS = {name: id for problem in PROBLEMS.values() for name, id in problem.answers.items()}
 # Given files. Grading uses our own copies of these. A file that students write in another
 # assignment is given in this one.
-SUPPLIED = tuple(supplied_to(PROBLEMS))
-DELIVERABLES = (*SUPPLIED, *STUDENT_FILES, *ANSWERS, *MADE_BY)
+GIVEN = tuple(supplied_to(PROBLEMS))
+CODE = (*GIVEN, *STUDENT_FILES)
+DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
 FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in DELIVERABLES} - {""}))
 _PLACES = {PurePosixPath(name).name: name for name in DELIVERABLES}
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from common.files import UserError
-from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code, look_alike, why_unusable
+from jobs.deliverables import FOLDERS, GIVEN, STUDENT_FILES, has_code, look_alike, why_unusable
 from jobs.options import STARTER
 
 
@@ -27,7 +27,7 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
         name = module.replace(".", "/")
         if package != "submission":
             return None
-        if f"{name}.py" in SUPPLIED:
+        if f"{name}.py" in GIVEN:
             return importlib.util.spec_from_file_location(fullname, STARTER / f"{name}.py")
         at_top = Path(sys.modules[package].__path__[0]) / f"{module.rpartition('.')[2]}.py"
         if f"{name}.py" in STUDENT_FILES and at_top.is_file():

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from common.files import UserError, write_text
-from jobs.deliverables import SUPPLIED
+from jobs.deliverables import GIVEN
 from jobs.options import STARTER, Options
 from jobs.targets import JOBS, PROBLEMS, Job
 
@@ -178,7 +178,7 @@ def _sources(job, options) -> dict[str, Path]:
     """The files that a job's result depends on, by name: code without that of other problems,
     data, and the weights that it reads.
     """
-    code = {name: STARTER / name for name in SUPPLIED}  # what a submission lacks
+    code = {name: STARTER / name for name in GIVEN}  # what a submission lacks
     for path in sorted(options.submission.rglob("*.py")):
         code[path.relative_to(options.submission).as_posix()] = path
     data = {path.name: path for kind in ("txt", "tsv") for path in options.data.glob(f"*.{kind}")}

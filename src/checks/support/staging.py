@@ -17,13 +17,13 @@ from jobs.deliverables import (
     ANSWERS,
     FOLDERS,
     STUDENT_FILES,
-    SUPPLIED,
     has_code,
     lent,
     look_alike,
     names_in,
     original_name,
     place_of,
+    supplied_to,
     why_unusable,
 )
 from jobs.targets import MADE_BY, PROBLEMS, chosen
@@ -125,7 +125,7 @@ def stage(
         notices.append(
             f"{', '.join(missing)} {verb} missing: checks that need {it} earn no points."
         )
-    for name in SUPPLIED:
+    for name in supplied_to(PROBLEMS):
         path = package / name
         if path.is_file() and _text(path) != _text(GIVEN / name):
             notices.append(
