@@ -31,8 +31,8 @@ from pathlib import Path
 
 from tables import ROOT, markdown
 
+from common.command_line import require_packages
 from common.files import write_text
-from common.packages import require_packages
 from jobs.presets import PRESETS
 from jobs.records import read_record
 from jobs.targets import JOBS

@@ -3,9 +3,8 @@
 import signal
 import sys
 
+from common.command_line import require_packages, use_utf8
 from common.files import UserError
-from common.packages import require_packages
-from common.streams import use_utf8
 
 use_utf8()
 try:

@@ -10,27 +10,26 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from common.command_line import use_utf8
 from common.files import UserError, writing
-from common.streams import use_utf8
 from jobs.deliverables import (
-    ANSWERING,
     ANSWERS,
     CODE,
     DELIVERABLES,
-    MADE_BY,
     STUDENT_FILES,
-    TRAINED,
     look_alike,
     unwritten,
     why_unusable,
 )
 from jobs.records import NEWER, changes
-from jobs.targets import JOBS
+from jobs.targets import JOBS, MADE_BY
 from jobs.weights import why_other
 
 ROOT = Path(__file__).resolve().parents[1]
+ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)  # predictions depend on these
 # What the jobs need besides the student's files.
 FOR_GPU = ("src/*.py", "src/common/**/*", "src/jobs/**/*", "src/submission/**/*.py", "data/**/*")
+PARSERS = {".py": ast.parse, ".json": json.loads, ".toml": tomllib.loads}
 
 
 def write_zip(
@@ -68,10 +67,15 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         UserError: a file is missing (the message says which command makes it) or not a regular
             file. Nothing was written.
     """
-    files = {name: content for name in DELIVERABLES if (content := _read(submission / name))}
-    missing = [
-        _line(name, _why_missing(submission, name)) for name in DELIVERABLES if name not in files
-    ]
+    files, missing = {}, []
+    for name in DELIVERABLES:
+        made = f"./run.sh {MADE_BY[name].target}" if name in MADE_BY else "copy it from the starter"
+        if content := _read(submission / name):
+            files[name] = content
+        elif content is not None:
+            missing.append(_line(name, f"{made} (it is empty)"))
+        else:
+            missing.append(_line(name, look_alike(submission, name).removeprefix("; ") or made))
     if not files:
         raise UserError(
             f"There is nothing to hand in: {submission} has none of the deliverables. Check "
@@ -86,7 +90,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
         )
     write_zip(out, files.items())
     old = [
-        _line(name, f"{why}: ./run.sh {MADE_BY[name]}")
+        _line(name, f"{why}: ./run.sh {MADE_BY[name].target}")
         for name, why in outdated(submission).items()
     ]
     print(
@@ -110,14 +114,6 @@ def _line(name, text):
 def _list(title, lines):
     """Indented lines below a title; "" if there are none."""
     return "\n  ".join([title, *lines]) + "\n" if lines else ""
-
-
-def _why_missing(submission, name):
-    """How to make a file that is missing, or where it may be."""
-    remedy = f"./run.sh {MADE_BY[name]}" if name in MADE_BY else "copy it from the starter"
-    if (submission / name).exists():
-        return f"{remedy} (it is empty)"
-    return look_alike(submission, name).removeprefix("; ") or remedy
 
 
 def collect_for_gpu(submission: Path, out: Path) -> None:
@@ -156,7 +152,13 @@ def unfinished(submission: Path) -> list[str]:
         if why := why_unusable(submission, name):
             lines.append(why)
         elif content := _read(submission / name):
-            lines += [*_errors(name, content)] + [
+            try:
+                PARSERS[Path(name).suffix](content.decode("utf-8-sig"))
+            # not UTF-8, a number with thousands of digits; nested too deeply
+            except (SyntaxError, ValueError, RecursionError) as error:
+                place = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
+                lines.append(f"{name}{place}: {getattr(error, 'msg', error)}")
+            lines += [
                 f"{name}, line {line}: not filled in ({question}: {what})"
                 for line, question, what in unwritten(name, content)
             ]
@@ -164,35 +166,21 @@ def unfinished(submission: Path) -> list[str]:
     return lines + [f"{name}: {why}" for name, why in others.items() if why]
 
 
-def _errors(name, content):
-    """A line on why a file cannot be parsed, if it can't."""
-    parse = {".py": ast.parse, ".json": json.loads, ".toml": tomllib.loads}[Path(name).suffix]
-    try:
-        parse(content.decode("utf-8-sig"))
-    # not UTF-8, a number with thousands of digits; nested too deeply
-    except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        where = f"{name}, line {line}" if line else name
-        yield f"{where}: {getattr(error, 'msg', error)}"
-
-
 def outdated(submission: Path) -> dict[str, str]:
     """Results that were made from other files than there are now, in job order: name -> why.
 
     Predictions depend on weights and on the student's code, finetuned weights on pretrained ones.
     Weights that differ from the code prove nothing: students write code for one question after the
-    trainings of another. TRAINED has weights that depend on a file of their own.
+    trainings of another. Those of a target that is no job depend on a file of their own.
     """
-    sources = {
-        job.writes: (job.reads, *(ANSWERING if job.kind == "evaluate" else ()))
-        for job in JOBS.values()
-    } | TRAINED
     result = {}
-    for name, made_from in sources.items():
+    for name, target in MADE_BY.items():
         if not (submission / name).is_file():
             continue
-        there = (source for source in made_from if source and (submission / source).is_file())
-        files = {source: submission / source for source in there}
+        code = ANSWERING if name.endswith(".predictions") else ()
+        made_from = [source for source in (target.reads, target.calls, *code) if source]
+        files = {source: submission / source for source in made_from}
+        files = {source: path for source, path in files.items() if path.is_file()}
         how, changed = changes(submission / name, files)
         if changed:
             told = "older than" if how == NEWER else "made from another"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from common.files import UserError, writing_all
+from common.files import UserError
+from instructor.grading.private import writing_all
 
 
 @pytest.mark.parametrize("fault", ["a folder of that name", "an error in the block"])

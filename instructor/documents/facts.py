@@ -36,7 +36,9 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     facts |= points(course.manifest()) | ungraded(course.handed_out)
     facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
     facts |= sizes() | measured()
-    written = [name for problem in chosen(course.handed_out) for name in problem.written]
+    written = [
+        name for problem in chosen(course.handed_out) for name in (*problem.code, *problem.answers)
+    ]
     kinds = {
         "written": written,
         "encoder": ("encoder.params",),

@@ -11,7 +11,7 @@ import tempfile
 from datetime import UTC
 from pathlib import Path
 
-from common.arguments import number
+from common.command_line import number
 from common.cores import cores
 from common.files import UserError
 
@@ -22,7 +22,7 @@ SCRATCH = "grading-"  # prefix of the folders of temporary files
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    from common.arguments import seed
+    from common.command_line import seed
 
     parser = commands.add_parser(
         "grade",

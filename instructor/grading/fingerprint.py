@@ -25,14 +25,15 @@ from checks.support.session import Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
 from instructor import ROOT
-from jobs.deliverables import ANSWERS, FOLDERS, MADE_BY, STUDENT_FILES, SUPPLIED, lent
+from jobs.deliverables import ANSWERS, FOLDERS, STUDENT_FILES, lent, supplied_to
+from jobs.targets import MADE_BY, PROBLEMS
 
 # What checks share besides their own folders. A new name in the lists of files
 # (jobs/deliverables.py and what it reads) concerns no other check.
 SHARED = (
     "src/autograder/**/*.py",
     "src/common/*.py",
-    *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
+    *(f"src/jobs/{name}.py" for name in ("corpus", "presets", "target", "targets", "weights")),
     "instructor/datasets/worlds/*.py",
 )
 QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question
@@ -109,13 +110,13 @@ class Fingerprints:
         rounds = setting.rounds(manifest.questions) if setting.hidden else Rounds()
         for path in sorted(rounds.folder.glob("*.zip")):
             self._files.setdefault(path.stem, []).append(rounds.digest(path.stem))
-        given = [_digests(GIVEN, name) for name in ("__init__.py", *SUPPLIED)]
+        given = [_digests(GIVEN, name) for name in supplied_to(PROBLEMS)]
         given.append(_digests(DECODER.parent, DECODER.name))
         if setting.reference:
             given += [_digests(setting.reference, name) for name in lent(manifest.problems)]
         shared = [_digests(ROOT, pattern) for pattern in SHARED]
         self._session = _hash([self._files.pop("", []), shared, given, setting.seconds])
-        self.intake = _hash([self._session, STUDENT_FILES, ANSWERS, MADE_BY])
+        self.intake = _hash([self._session, STUDENT_FILES, ANSWERS, [*MADE_BY]])
         self._reference = {}  # question -> the files in which the reference answers it
         for name in STUDENT_FILES if setting.reference else ():
             file = _digests(setting.reference, name)
@@ -161,7 +162,7 @@ class Fingerprints:
                 self._session,
                 self._files.get(check.question),
                 {name: getattr(check, name) for name in SHIPPED},
-                [MADE_BY.get(name) for name in check.artifacts],
+                [MADE_BY[name].target for name in check.artifacts if name in MADE_BY],
                 self._results if check.artifacts else "",
                 self._exercises if takes_context else "",
             ]

@@ -6,7 +6,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from common.arguments import number
+from common.command_line import number
 from instructor import ROOT
 from instructor.grading.finding.late import due_text, parse_due
 from instructor.grading.finding.roster import Roster, read_roster

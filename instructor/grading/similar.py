@@ -25,10 +25,11 @@ from checks.support.staging import (
     put_in_place,
     result_limit,
 )
-from common.arguments import number
-from common.files import private, why_not_utf8, write_text
+from common.command_line import number
+from common.files import why_not_utf8, write_text
 from instructor import ROOT
 from instructor.grading import similar_results
+from instructor.grading.private import private
 from instructor.release.pasting import NOISE, fingerprints, released
 from instructor.release.starter import SOLUTION
 from jobs.deliverables import FOLDERS, STUDENT_FILES

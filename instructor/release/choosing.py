@@ -39,7 +39,8 @@ def _owned(numbers):
     found = []
     for problem in chosen(numbers):
         found += problem.files
-        found += [f"{folder}{name}" for folder in SUBMISSIONS for name in problem.in_submission]
+        names = (*problem.code, *problem.answers, *problem.supplied, *problem.needed)
+        found += [f"{folder}{name}" for folder in SUBMISSIONS for name in names]
     return found
 
 

@@ -1,6 +1,6 @@
 """Generates the starter: the reference solution without the code between the markers.
 
-Files that students get complete (`deliverables.SUPPLIED`, `__init__.py`) exist only in
+Files that students get complete (`deliverables.GIVEN`) exist only in
 src/submission.
 """
 

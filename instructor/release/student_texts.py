@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from autograder.manifest import Manifest
 from instructor.course import Course
-from jobs.targets import WRITTEN_BY, targets_of
+from jobs.targets import JOBS, targets_of
 
 from .choosing import chosen_markdown
 
@@ -83,6 +83,6 @@ def student_gitignore(problems: Iterable[str]) -> str:
         "# --resume knows of it.",
         *("*.params", "*.predictions", "**/runs/*"),
         *(f"!/src/submission/{name}" for name in results),
-        *(f"!/src/submission/runs/{name}.json" for name in results if name in WRITTEN_BY),
+        *(f"!/src/submission/runs/{job.writes}.json" for job in targets if job.target in JOBS),
     ]
     return "\n".join(lines) + "\n"

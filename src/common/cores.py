@@ -2,20 +2,31 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
-from pathlib import Path
+import re
+from pathlib import Path, PurePosixPath
 
 
 def cores(system: Path = Path("/")) -> int:
     """How many cores this process may use, at least 1: the cores in its affinity mask, capped by
-    the quotas of its control groups (cgroup v2), rounded down.
+    the quotas of its control groups (cgroup v2), at every level, rounded down.
 
     Args:
         system: the folder that contains proc and sys.
     """
     everywhere = not hasattr(os, "sched_getaffinity")
-    bound = os.cpu_count() or 1 if everywhere else len(os.sched_getaffinity(0))
-    return max(1, min([bound, *map(int, _quotas(system))]))
+    limits = [os.cpu_count() or 1 if everywhere else len(os.sched_getaffinity(0))]
+    with contextlib.suppress(OSError):
+        groups = (system / "proc/self/cgroup").read_text(encoding="utf-8")
+        # The path may be the host's, of which a container sees only the last folder, as its top. So
+        # every part of it that exists counts.
+        for path in re.findall(r"(?m)^0::/(.*)", groups):
+            place = PurePosixPath(path.replace("../", ""))
+            for folder in (place, *place.parents):
+                file = system / "sys/fs/cgroup" / folder / "cpu.max"
+                text = file.read_text(encoding="utf-8") if file.is_file() else ""
+                if quota := re.match(r"(\d+) (\d+)", text):  # else there is no limit: "max PERIOD"
+                    limits.append(int(quota[1]) // int(quota[2]))
+    return max(1, min(limits))
 
 
 def load() -> float:
@@ -26,27 +37,3 @@ def load() -> float:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
         return 0.0
-
-
-def _quotas(system: Path) -> Iterator[float]:
-    """The quotas of all control groups that this process is in, at every level, in cores."""
-    top = system / "sys/fs/cgroup"
-    with contextlib.suppress(OSError):
-        for line in (system / "proc/self/cgroup").read_text(encoding="utf-8").splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers:  # of cgroup v1
-                continue
-            # The path may be the host's, of which a container sees only the last folder, as its
-            # top. So every part of it that exists counts.
-            names = [name for name in path.split("/") if name not in ("", "..")]
-            folders = [top.joinpath(*names[:n]) for n in range(len(names) + 1)]
-            yield from filter(None, map(_quota, folders))
-
-
-def _quota(folder: Path) -> float | None:
-    """The cores that a control group may use, or None for no limit, "max PERIOD"."""
-    with contextlib.suppress(OSError, ValueError):
-        words = (folder / "cpu.max").read_text(encoding="utf-8").split()
-        quota, period = map(int, words)
-        return quota / period
-    return None

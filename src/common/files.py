@@ -11,9 +11,13 @@ from pathlib import Path
 
 
 class UserError(Exception):
-    """What happened, where, and what to do next, in a sentence."""
+    """What happened, where, and what to do next, in a sentence; exit_code: of the program."""
 
     exit_code = 2
+
+    def __init__(self, message: str, exit_code: int | None = None):
+        super().__init__(message)
+        self.exit_code = exit_code or self.exit_code
 
 
 class Interrupted(UserError):
@@ -78,72 +82,32 @@ def writing(path: Path):
         UserError: the disk is full, or the folder is not writable. Other errors in the block
             propagate.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            yield path
-        except OSError as error:
-            raise UserError(f"{path} could not be written: {error.strerror}.") from None
-        return
-    temporary = path.with_name(path.name + ".tmp")
+    is_device = path.exists() and not path.is_file() and not path.is_dir()
+    temporary = path if is_device else path.with_name(path.name + ".tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.touch()  # now, before hours of work for a place that is not writable
+        if not is_device:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch()  # now, before hours of work for a place that is not writable
+            temporary.unlink()
     except OSError as error:
         raise UserError(
             f"{path} cannot be written: {error.strerror}. Choose another folder with --out."
         ) from None
     try:
-        temporary.unlink()
         yield temporary
-        os.replace(temporary, path)
+        if not is_device:
+            os.replace(temporary, path)
     except OSError as error:
-        if error.errno in DISK_IS_FULL or str(temporary) in (error.filename, error.filename2):
+        own = is_device or str(temporary) in (error.filename, error.filename2)
+        if own or error.errno in DISK_IS_FULL:
             raise UserError(
                 f"{path} could not be written: {error.strerror}. Nothing was changed."
             ) from error
         raise
     finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def private():
-    """Make files and folders that are created in the block unreadable for other users."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-@contextlib.contextmanager
-def writing_all(texts: dict[Path, str]):
-    """Write UTF-8 text files, all or none: they get their names when the block ends without an
-    error, and their old content back if one of them cannot get its name. Files that already have
-    the right content are left alone.
-
-    Raises:
-        UserError: as `writing`.
-    """
-    new = {path: text.encode("utf-8") for path, text in texts.items()}
-    old = {path: _content(path) for path in new}
-
-    def restore(error, *_):
-        for path in new if error else ():
-            if _content(path) != old[path]:
-                path.unlink() if old[path] is None else path.write_bytes(old[path])
-
-    with contextlib.ExitStack() as stack:
-        stack.push(restore)
-        for path in new:
-            if new[path] != old[path]:
-                stack.enter_context(writing(path)).write_bytes(new[path])
-        yield
-
-
-def _content(path):
-    return path.read_bytes() if path.is_file() else None
+        if not is_device:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

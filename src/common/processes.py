@@ -4,26 +4,16 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from multiprocessing import resource_tracker
 
 
-def serve(scratch: str) -> None:
-    """Call this first in a process of multiprocessing: it leaves Ctrl-C to the parent, ends when
-    the parent is gone, and keeps temporary files in `scratch`, which the parent removes.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tempfile.tempdir = scratch
-    end_with_parent()
-
-
 @contextlib.contextmanager
 def without_ctrl_c() -> Iterator[None]:
     """Processes that are started in the block never get Ctrl-C, which is left to the parent: before
-    `serve`, it would end them with a traceback.
+    they can ignore it, it would end them with a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield

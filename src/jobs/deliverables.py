@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from common.files import why_not_utf8
-from jobs.targets import PROBLEMS, TARGETS, chosen
+from jobs.targets import MADE_BY, PROBLEMS, chosen
 
 
 def lent(problems: Iterable[str]) -> list[str]:
@@ -25,31 +25,19 @@ def supplied_to(problems: Iterable[str]) -> list[str]:
 STUDENT_FILES = tuple(name for problem in PROBLEMS.values() for name in problem.code)
 # Those for numbers and choices, with their questions.
 ANSWERS = {name: id for problem in PROBLEMS.values() for name, id in problem.answers.items()}
-# Supplied files. Grading uses our own copies of these. A file that students write in another
+# Given files. Grading uses our own copies of these. A file that students write in another
 # assignment is given in this one.
 GIVEN = tuple(supplied_to(PROBLEMS))
-SUPPLIED = GIVEN[1:]  # without __init__.py
-
-CODE = ("__init__.py", *STUDENT_FILES, *SUPPLIED)
-FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in (*CODE, *ANSWERS)} - {""}))
-# predictions depend on these
-ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)
-# weights that depend on one file only
-TRAINED = {
-    target.writes: (target.calls,)
-    for target in TARGETS.values()
-    if target.handed_in and target.calls
-}
-# result -> the target that writes it
-MADE_BY = {target.writes: target.target for target in TARGETS.values() if target.handed_in}
+CODE = (*GIVEN, *STUDENT_FILES)
 DELIVERABLES = (*CODE, *ANSWERS, *MADE_BY)
+FOLDERS = tuple(sorted({name.rpartition("/")[0] for name in DELIVERABLES} - {""}))
+_PLACES = {PurePosixPath(name).name: name for name in DELIVERABLES}
 
 # what browsers and systems add to the name of a copy, before its ending
-COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.|$)")
+_COPY = re.compile(r"( ?\(\d+\)|[ -]\d+|( -)? copy)(?=\.|$)")
 # what says that a part is not written: in code; in JSON and in TOML
 STUB = re.compile(r'(?m)^\s*raise NotImplementedError\("(\w+): (\S+)[^"]*"\)')
-BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
-_PLACES = {PurePosixPath(name).name: name for name in (*CODE, *ANSWERS)}
+_BLANK = re.compile(r'(?m)^[^#\n]*?(?:\bnull\b|= "")')
 
 
 def place_of(name: str) -> str:
@@ -86,7 +74,7 @@ def original_name(name: str) -> str:
     """A file's name before a browser, an editor or a system changed it, as to "Name (1).py" or
     "name.py.txt"; with its problem's folder.
     """
-    return place_of(COPY.sub("", name.casefold()).removesuffix(".txt"))
+    return place_of(_COPY.sub("", name.casefold()).removesuffix(".txt"))
 
 
 def why_unusable(folder: Path, name: str, source: Path | None = None) -> str:
@@ -111,14 +99,11 @@ def unwritten(name: str, content: bytes) -> list[tuple[int, str, str]]:
     question, and what it is.
     """
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
-    found = [*(BLANK if name in ANSWERS else STUB).finditer(text)]
     if name in ANSWERS:
-        parts = [(blank, ANSWERS[name], "your answers") for blank in found[:1]]
+        parts = [(match, ANSWERS[name], "your answers") for match in _BLANK.finditer(text)][:1]
     else:
-        parts = [(stub, stub[1], stub[2]) for stub in found]
-    return [
-        (1 + text.count("\n", 0, match.end()), question, what) for match, question, what in parts
-    ]
+        parts = [(match, match[1], match[2]) for match in STUB.finditer(text)]
+    return [(1 + text.count("\n", 0, match.end()), *part) for match, *part in parts]
 
 
 def has_code(folder: Path) -> bool:

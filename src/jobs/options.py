@@ -2,9 +2,10 @@
 
 import argparse
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from common.files import UserError
 from jobs.presets import PRESETS, Preset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,33 +68,58 @@ def choose_options(
     Raises:
         UserError: the requested device is not available.
     """
-    from jobs.devices import choose_device  # imports torch
-
-    device = choose_device(args.device, quiet)
-    name = args.preset or own or ("gpu" if device.startswith("cuda") else "laptop")
-    why = (
-        "by --preset"
-        if args.preset
-        else (
-            f"{f'the default of {args.target}' if own else f'since the device is {device}'}; "
-            "--preset chooses"
-        )
-    )
-    preset = PRESETS[name]
+    device = _choose_device(args.device, quiet)
+    on_device = "gpu" if device.startswith("cuda") else "laptop"
+    preset = PRESETS[args.preset or own or on_device]
     submission = args.submission or STARTER
-    options = Options(
-        preset=preset,
-        data=args.data or ROOT / "data" / preset.data,
-        submission=submission,
-        out=args.out or submission,
-        gold=args.gold,
-        device=device,
-        seed=args.seed,
-        resume=args.resume,
-        log=args.log,
-        graphs=args.graphs,
-        precision=args.precision,
-    )
+    chosen = vars(args) | {
+        "preset": preset,
+        "data": args.data or ROOT / "data" / preset.data,
+        "submission": submission,
+        "out": args.out or submission,
+        "device": device,
+    }
+    options = Options(**{field.name: chosen[field.name] for field in fields(Options)})
     if not quiet:
-        print(f"Preset {name} ({why}), data from {options.data}", flush=True)
+        default = f"the default of {args.target}" if own else f"since the device is {device}"
+        why = "by --preset" if args.preset else f"{default}; --preset chooses"
+        print(f"Preset {preset.name} ({why}), data from {options.data}", flush=True)
     return options
+
+
+def _choose_device(wanted, quiet):
+    """The device to compute on: the one that is wanted, else an NVIDIA GPU, else the CPU. Unless
+    quiet, prints a hint where torch should have found a GPU.
+    """
+    import torch  # which collect.py does without
+
+    available = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
+    if wanted is None:
+        if torch.version.cuda and not available["cuda"] and not quiet:
+            print(
+                f"torch {torch.__version__} was built for CUDA {torch.version.cuda} and finds no "
+                "GPU, so this runs on the CPU. If there is one, compare with the driver's CUDA "
+                "version in nvidia-smi: an older driver needs an update, or a torch built for its "
+                "version: TORCH_BUILD=cu126 ./run.sh python -V, say, makes .venv with one for CUDA "
+                "12.6.",
+                flush=True,
+            )
+        return "cuda" if available["cuda"] else "cpu"
+    kind = wanted.split(":")[0] if wanted.startswith("cuda") else wanted
+    if not available.get(kind):
+        raise UserError(
+            f"--device {wanted}: torch {torch.__version__} finds no such device here. "
+            f"Available: {', '.join(name for name in available if available[name])}."
+        )
+    try:
+        torch.empty(1, device=wanted)
+    except (RuntimeError, AssertionError):
+        raise UserError(
+            f"--device {wanted}: there is no device with that number. --device {kind} takes the "
+            "first one."
+        ) from None
+    return wanted

@@ -1,6 +1,5 @@
 """Import a submission for a job, and seed its random numbers."""
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 from common.files import UserError
-from jobs.deliverables import FOLDERS, STUDENT_FILES, SUPPLIED, has_code, look_alike, why_unusable
+from jobs.deliverables import FOLDERS, GIVEN, STUDENT_FILES, has_code, look_alike, why_unusable
 from jobs.options import STARTER
 
 
@@ -28,7 +27,7 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
         name = module.replace(".", "/")
         if package != "submission":
             return None
-        if f"{name}.py" in SUPPLIED:
+        if f"{name}.py" in GIVEN:
             return importlib.util.spec_from_file_location(fullname, STARTER / f"{name}.py")
         at_top = Path(sys.modules[package].__path__[0]) / f"{module.rpartition('.')[2]}.py"
         if f"{name}.py" in STUDENT_FILES and at_top.is_file():
@@ -38,8 +37,9 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
         return None
 
 
-def load_submission(folder: Path):
-    """Import the package in `folder` as `submission`.
+def load_submission(folder: Path, name: str = ""):
+    """Import the package in `folder` as `submission`. With the name of one of its files, such as
+    problem5/encoder.py, import that, too, and return it instead.
 
     Missing supplied files, including __init__.py, are taken from src/submission.
 
@@ -48,53 +48,38 @@ def load_submission(folder: Path):
             another name or encoding.
     """
     folder = folder.resolve()
-    if not (folder / "__init__.py").is_file() and not has_code(folder):
-        raise UserError(
-            f"{folder} is not a submission: it has neither __init__.py nor any of the student's "
-            f"files, such as {STUDENT_FILES[0]}{look_alike(folder, *STUDENT_FILES)}. Check "
-            "--submission."
-        )
+    init = folder / "__init__.py"
+    if not init.is_file():
+        init = STARTER / "__init__.py"
+        if not has_code(folder):
+            raise UserError(
+                f"{folder} is not a submission: it has neither __init__.py nor any of the "
+                f"student's files, such as {STUDENT_FILES[0]}"
+                f"{look_alike(folder, *STUDENT_FILES)}. Check --submission."
+            )
     if not any(isinstance(finder, _GivenFiles) for finder in sys.meta_path):
         sys.meta_path.append(_GivenFiles())
-    init = folder if (folder / "__init__.py").is_file() else STARTER
-    for name in [name for name in sys.modules if name.split(".")[0] == "submission"]:
-        del sys.modules[name]
+    for old in [old for old in sys.modules if old.split(".")[0] == "submission"]:
+        del sys.modules[old]
     spec = importlib.util.spec_from_file_location(
-        "submission", init / "__init__.py", submodule_search_locations=[str(folder)]
+        "submission", init, submodule_search_locations=[str(folder)]
     )
     package = sys.modules["submission"] = importlib.util.module_from_spec(spec)
-    with _importing(folder):
-        spec.loader.exec_module(package)
-    return package
-
-
-def load_module(folder: Path, name: str):
-    """Import one file of a submission, named with its folder, and its package.
-
-    Raises:
-        UserError: it is missing, in its place and at the top.
-    """
-    load_submission(folder)
-    with _importing(folder):
-        return importlib.import_module(f"submission.{name.removesuffix('.py').replace('/', '.')}")
-
-
-@contextlib.contextmanager
-def _importing(folder):
-    """Say which of the student's files is missing or cannot be used, if an import in the block
-    fails.
-    """
     try:
-        yield
+        spec.loader.exec_module(package)
+        if not name:
+            return package
+        return importlib.import_module(f"submission.{name.removesuffix('.py').replace('/', '.')}")
     except (ModuleNotFoundError, SyntaxError) as error:
-        missing = str(getattr(error, "name", "")).removeprefix("submission.").replace(".", "/")
-        if f"{missing}.py" in STUDENT_FILES:
+        module = str(getattr(error, "name", "")).removeprefix("submission.")
+        missing = module.replace(".", "/") + ".py"
+        if missing in STUDENT_FILES:
             raise UserError(
-                f"{folder} has no {missing}.py, which this job needs"
-                f"{look_alike(folder, f'{missing}.py')}. Check --submission."
+                f"{folder} has no {missing}, which this job needs{look_alike(folder, missing)}. "
+                "Check --submission."
             ) from None
-        for name in STUDENT_FILES:
-            if why := why_unusable(folder, name):
+        for file in STUDENT_FILES:
+            if why := why_unusable(folder, file):
                 raise UserError(f"{folder}: {why}") from None
         raise
 

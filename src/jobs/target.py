@@ -37,18 +37,15 @@ class Job(Target):
     Attributes:
         kind: "pretrain", "finetune" or "evaluate".
         variant: "vanilla" (learned positions) or "rope".
+        pretrained: whether its model is or will be pretrained.
         split: "dev" or "test" for an evaluation.
     """
 
     kind: str
     variant: str
+    pretrained: bool
     split: str | None = None
     handed_in: bool = True
-
-    @property
-    def pretrained(self) -> bool:
-        """Whether this job's model is or will be pretrained."""
-        return "without_pretrain" not in self.target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +57,7 @@ class Problem:
         answers: those for numbers and choices, with their questions.
         supplied: given files.
         needed: files of another problem that its code imports.
-        targets: of `./run.sh`; options: those of its targets that are no jobs.
+        targets: of `./run.sh`.
         files: patterns of files elsewhere that only this problem needs.
         exercises: files of data/ that checks read.
         gold: the files of answers; gold_shared: those that are the same for every cohort.
@@ -71,18 +68,7 @@ class Problem:
     supplied: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
-    options: str = "--submission, --out, --seed"
     files: tuple[str, ...] = ()
     exercises: tuple[str, ...] = ()
     gold: tuple[str, ...] = ()
     gold_shared: tuple[str, ...] = ()
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The files that students write code, numbers or choices in."""
-        return (*self.code, *self.answers)
-
-    @property
-    def in_submission(self) -> tuple[str, ...]:
-        """Its files in src/submission."""
-        return (*self.written, *self.supplied, *self.needed)

@@ -29,7 +29,6 @@ def targets_of(numbers: Iterable[str]) -> dict[str, Target]:
 
 TARGETS = targets_of(PROBLEMS)
 JOBS = {name: target for name, target in TARGETS.items() if isinstance(target, Job)}
-# These have one size, and take a few minutes on the CPU at most.
-SMALL = {name: target for name, target in TARGETS.items() if target.calls}
-WRITTEN_BY = {job.writes: job for job in JOBS.values()}
+# By its result, each target whose result is handed in.
+MADE_BY = {target.writes: target for target in TARGETS.values() if target.handed_in}
 LOOK = TARGETS.get("look")  # None without the jobs whose models it shows

@@ -14,7 +14,6 @@ from torch.distributions import Categorical
 from torch.nn.utils import get_total_norm
 
 from common.files import UserError, read_text, write_text
-from common.ngrams import repetition_rate
 
 ROWS = 8  # of the measured batch, which stays the same throughout the training
 SAMPLES = 50  # texts sampled per training for the repetition rate
@@ -139,6 +138,12 @@ def entropy(weights: torch.Tensor, used: torch.Tensor) -> torch.Tensor:
     largest = torch.arange(1, weights.size(-1) + 1, device=weights.device).log()
     rows = -torch.xlogy(weights, weights).sum(dim=-1) * used[:, None]  # (B, n_head, T)
     return (rows.sum(dim=(0, 2)) / (largest * used).sum().clamp(min=1e-9)).clamp(0, 1)
+
+
+def repetition_rate(tokens: list, n: int = 4) -> float:
+    """The share of a text's n-grams that occurred earlier in it; 0 for a text shorter than n."""
+    grams = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 @torch.no_grad()

@@ -24,8 +24,7 @@ from instructor.release import known_secrets, leaks
 from instructor.release.build import make_tree
 from instructor.release.handout import build_handout, pages
 from instructor.release.student_texts import student_readme
-from jobs.deliverables import MADE_BY
-from jobs.targets import JOBS, TARGETS
+from jobs.targets import JOBS, MADE_BY, TARGETS
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "rubrics"
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")

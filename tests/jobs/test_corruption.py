@@ -8,8 +8,8 @@ import pytest
 
 from common.files import UserError
 from conftest import SOLUTION, run_cli
-from jobs.package import load_module
-from jobs.problem1.corruption import show_corruption
+from jobs.small import run_small
+from run import build_parser
 
 WORDS = "a be cat dogs eaten fields grew hills into jade <kept> & lines".split()
 
@@ -36,8 +36,9 @@ def show(corpus, tmp_path, capsys):
         text = (SOLUTION / "dataset.py").read_text(encoding="utf-8")
         assert old in text
         (tmp_path / "dataset.py").write_text(text.replace(old, new, 1), encoding="utf-8")
-        show_corruption(load_module(tmp_path, "dataset.py"), corpus, tmp_path / "plot.png")
-        assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+        words = ["--submission", str(tmp_path), "--data", str(corpus)]
+        run_small(build_parser().parse_args(["show_corruption", *words]))
+        assert (tmp_path / "span_corruption.png").read_bytes().startswith(b"\x89PNG")
         return capsys.readouterr().out
 
     return call
@@ -107,7 +108,7 @@ def test_numbers_are_measured(show, old, new, what, low, high):
 def test_what_cannot_be_read_is_a_sentence(show, tmp_path, new, words):
     with pytest.raises(UserError, match=words):
         show(RETURN, new)
-    assert not (tmp_path / "plot.png").exists()
+    assert not (tmp_path / "span_corruption.png").exists()
 
 
 def test_the_command(tmp_path):

@@ -12,10 +12,9 @@ import pytest
 import torch
 
 from common.files import UserError
-from common.ngrams import repetition_rate
 from conftest import SOLUTION, run_cli
 from jobs.problem6.dashboard import dashboard, page, watch
-from jobs.training_log import RunLog, entropy, read_log
+from jobs.training_log import RunLog, entropy, read_log, repetition_rate
 from page import Page
 from small_training import Counting
 

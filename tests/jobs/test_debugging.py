@@ -13,9 +13,11 @@ import torch
 
 from common.files import UserError
 from conftest import SOLUTION, STARTER, run_cli
-from jobs.package import load_module
+from jobs.package import load_submission
 from jobs.problem6 import exploding, repetition, slow
+from jobs.small import run_small
 from page import Page
+from run import build_parser
 
 CASES = {
     "debug_exploding": exploding.run,
@@ -52,7 +54,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 def fixes():
-    return load_module(SOLUTION, FIXES)
+    return load_submission(SOLUTION, FIXES)
 
 
 @pytest.mark.parametrize("target", CASES)
@@ -83,7 +85,7 @@ def test_with_all_fixes(small, fixes, capsys, target):
 
 @pytest.mark.parametrize("target", CASES)
 def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target):
-    CASES[target](load_module(STARTER, FIXES), 0)
+    CASES[target](load_submission(STARTER, FIXES), 0)
     printed = capsys.readouterr().out
     for name in NEEDS[target]:
         assert re.search(rf"  {name}: .+fixes.py, line \d+\n", printed), name
@@ -153,8 +155,9 @@ def test_an_error_in_fixes_is_a_sentence_with_its_place(small, tmp_path, target,
     shutil.copytree(SOLUTION, tmp_path / "mine")
     path = tmp_path / "mine" / "problem6" / "fixes.py"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    arguments = [target, "--submission", str(tmp_path / "mine")]
     with pytest.raises(UserError, match=words):
-        CASES[target](load_module(tmp_path / "mine", FIXES), 0)
+        run_small(build_parser().parse_args(arguments))
 
 
 def test_on_the_command_line(tmp_path):

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from common.files import UserError
 from conftest import ROOT, SOLUTION
 from instructor.release.build import released_files
-from jobs.package import load_module
+from jobs.package import load_submission
 from jobs.problem5 import copying, encoders, maps, report, scaling
 from jobs.problem5.encoders import BAG, POST, PRE, Corpus, Run
 from jobs.problem5.run import find_occupations
@@ -71,7 +71,7 @@ def test_the_report(small, tmp_path, capsys):
 
     # the weights: those of a fresh default encoder, float32, with the accuracy that was printed
     encoder, data = (
-        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
+        load_submission(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
     )
     state = torch.load(tmp_path / "a" / "encoder.params", weights_only=True)
     assert type(state) is dict and all(value.dtype == torch.float32 for value in state.values())
@@ -170,7 +170,7 @@ def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
         with pytest.raises(UserError, match=r"scaling_experiment\(4\) returned"):
             scaling.scaling(lambda d_k, seed: nonsense, tmp_path / "p.png", 0)
     encoder, data = (
-        load_module(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
+        load_submission(SOLUTION, f"problem5/{name}.py") for name in ("encoder", "encoder_data")
     )
     for name, value in (("train_classifier", [1.0]), ("accuracy", 50), ("attention_entropy", None)):
         with monkeypatch.context() as patch:

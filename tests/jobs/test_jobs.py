@@ -131,8 +131,8 @@ def test_unknown_targets_get_suggestions(target, words):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--seed", "-1"), "a seed is a whole number"),
-        (("--seed", "9" * 30), "a seed is a whole number"),
+        (("--seed", "-1"), "must be a whole number from 0"),
+        (("--seed", "9" * 30), "must be a whole number from 0"),
         (("--preset", "big"), "'laptop'"),
         (("--sed", "1"), "--sed"),
         (("--device", "cpu:7"), "no such device here. Available: cpu"),

@@ -6,7 +6,7 @@ import pytest
 
 from common.files import UserError
 from conftest import SOLUTION
-from jobs.package import load_module
+from jobs.package import load_submission
 from jobs.problem6 import measure_sparse as job
 
 
@@ -39,7 +39,7 @@ def fill(submission, line):
 
 
 def test_it_prints_tables_and_draws(short, tmp_path, capsys):
-    job.measure_sparse(load_module(SOLUTION, job.FILE), SOLUTION, tmp_path)
+    job.measure_sparse(load_submission(SOLUTION, job.FILE), SOLUTION, tmp_path)
     said = capsys.readouterr().out
     rows = re.findall(r"^ +(300|700) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", said, re.MULTILINE)
     assert [row[0] for row in rows] == ["300", "700"]
@@ -67,7 +67,7 @@ def test_memory_is_what_is_held_at_the_peak(tmp_path):
 def test_a_process_that_dies_is_explained(short, tmp_path):
     fill(tmp_path / "student", "if q.size(2) != 1024: os._exit(9)")
     with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
-        job.measure_sparse(load_module(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
+        job.measure_sparse(load_submission(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_times_are_given_where_memory_cannot_be_measured(short, tmp_path, capsys
     refuse = "pathlib.Path.open"  # of a folder: an OSError, whatever the arguments
     line = line.replace("refuse", f"lambda *path, **how: {refuse}(pathlib.Path('/'))")
     fill(tmp_path / "student", f"import pathlib; {line}")
-    job.measure_sparse(load_module(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
+    job.measure_sparse(load_submission(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
     said = capsys.readouterr().out
     assert len(re.findall(r"^ +[37]00 +[\d.]+ +[\d.]+ +[\d.-]+ +[\d.]+$", said, re.MULTILINE)) == 2
     assert "Time grows with exponent" in said

@@ -4,12 +4,12 @@ import pytest
 
 from browser import SIZES, opened, sideways, smallest_text, violations
 from conftest import SOLUTION
-from jobs.package import load_module
+from jobs.package import load_submission
 from jobs.problem5 import report as encoder_report
 from jobs.problem6.broken_training import write_page
 from jobs.problem6.dashboard import page
 from jobs.problem6.practice import practice_monitor
-from jobs.targets import SMALL
+from jobs.targets import TARGETS
 from looks import references
 from test_dashboard import records_that_learn
 from test_debugging import CASES, FIXES, small
@@ -27,13 +27,13 @@ def dashboard(folder):
 
 def debugging(name):
     def build(folder):
-        write_page(SMALL[name], 0, CASES[name](load_module(SOLUTION, FIXES), 0), folder)
+        write_page(TARGETS[name], 0, CASES[name](load_submission(SOLUTION, FIXES), 0), folder)
 
     return build
 
 
 def practice(folder):
-    practice_monitor(load_module(SOLUTION, "problem6/diagnostics.py"), folder)
+    practice_monitor(load_submission(SOLUTION, "problem6/diagnostics.py"), folder)
 
 
 def report(folder):

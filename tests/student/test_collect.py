@@ -15,10 +15,10 @@ import pytest
 from checks.support.staging import RESULTS, stage
 from conftest import ROOT, SOLUTION, STARTER
 from instructor.mistakes.patches import make
-from jobs.deliverables import ANSWERING, ANSWERS, CODE, DELIVERABLES, MADE_BY, STUDENT_FILES
+from jobs.deliverables import ANSWERS, DELIVERABLES, STUDENT_FILES
 from jobs.presets import PRESETS
 from jobs.records import Record, ingredients, write_record
-from jobs.targets import JOBS
+from jobs.targets import JOBS, MADE_BY
 
 NOW = 1_800_000_000
 
@@ -35,7 +35,7 @@ def folder(tmp_path):
     """
     folder = make((), tmp_path / "submission")
     for age, name in enumerate(DELIVERABLES):
-        if name not in (*CODE, *ANSWERS):
+        if name in MADE_BY:
             (folder / name).write_bytes(f"bytes of {name}".encode())
         os.utime(folder / name, (NOW + age, NOW + age))
     return folder
@@ -66,7 +66,7 @@ def test_the_grader_takes_it_in(folder, tmp_path):
     (tmp_path / "staged").mkdir()
     _, notices = stage(tmp_path / "s.zip", tmp_path / "staged")
     results = {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()}
-    assert notices == [] and results == MADE_BY.keys() == {*DELIVERABLES} - {*CODE, *ANSWERS}
+    assert notices == [] and results == MADE_BY.keys()
     for name in (*STUDENT_FILES, *ANSWERS):
         staged = tmp_path / "staged" / "submission" / name
         assert staged.read_bytes() == (folder / name).read_bytes()
@@ -91,7 +91,7 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_pa
     assert process.returncode == 0 and process.stdout.startswith("Left out")
     assert all(line in process.stdout for line in lines.values())
     with zipfile.ZipFile(tmp_path / "s.zip") as archive:
-        assert archive.namelist() == [name for name in CODE if name != "utils.py"]
+        assert archive.namelist() == [name for name in DELIVERABLES if name not in lines]
 
 
 def older(newer, *names):
@@ -110,7 +110,7 @@ PREDICTIONS = [job.writes for job in JOBS.values() if job.kind == "evaluate"]
             older("rope.pretrain.params", "rope.finetune.params")
             | {f"rope.pretrain.{split}.predictions": TUNED for split in ("dev", "test")},
         ),
-        *((name, older(name, *PREDICTIONS)) for name in ANSWERING),
+        *((name, older(name, *PREDICTIONS)) for name in STUDENT_FILES if "/" not in name),
         ("problem5/encoder.py", older("problem5/encoder.py", "encoder.params")),
         # nothing comes from the first, and grading takes its own of the second
         *((name, {}) for name in ("problem5/numpy_attention.py", "utils.py")),
@@ -125,7 +125,9 @@ def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
     assert ("Warning" in process.stdout) == bool(outdated)
     warned = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
     wanted = [name for name in MADE_BY if name in outdated]
-    assert warned == [[name, f"{outdated[name]}: ./run.sh {MADE_BY[name]}"] for name in wanted]
+    assert warned == [
+        [name, f"{outdated[name]}: ./run.sh {MADE_BY[name].target}"] for name in wanted
+    ]
 
 
 def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):

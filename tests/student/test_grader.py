@@ -142,7 +142,7 @@ REFUSED = [
     ("--artifacts nowhere", "nowhere does not exist. Check --artifacts."),
     ("--data data", "--data also needs --preset"),
     ("--data src --preset laptop", "wiki.txt does not exist. Check --data"),
-    ("--seed x", "a seed is a whole number"),
+    ("--seed x", "must be a whole number from 0"),
     ("--jsn x", "nrecognized arguments"),
     ("5a --watch --debug", "--watch and --debug don't go together"),
     ("5a --watch --json r.json", "--watch and --json don't go together"),

@@ -9,7 +9,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from checks.problem6.q6f_traces import MISSING, Trace
-from common.ngrams import repetition_rate
+from jobs.training_log import repetition_rate
 
 LENGTH = 24  # of a row, in characters
 SAMPLE = 40  # of a sampled text

@@ -6,16 +6,27 @@ one, and only one that kills its worker when alone is blamed.
 
 import contextlib
 import multiprocessing
+import signal
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import partial
 
 from autograder.trial import choose
-from common.processes import serve
+from common.processes import end_with_parent
 
 from . import result_of, work, work_off
 
 ATTEMPTS = 2  # for a submission alone, since its worker may also die by chance
+
+
+def serve(scratch: str) -> None:
+    """Begin a worker: it leaves Ctrl-C to the parent, ends when the parent is gone, and keeps
+    temporary files in `scratch`, which the parent removes.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tempfile.tempdir = scratch
+    end_with_parent()
 
 
 class Local:

@@ -10,7 +10,8 @@ from pathlib import Path, PurePosixPath
 from autograder.intake import Limits
 from autograder.report import harmless
 from checks.support.staging import code_limit, result_limit
-from common.files import private, writing
+from common.files import writing
+from instructor.grading.private import private
 from instructor.grading.text import moment
 from jobs.deliverables import FOLDERS
 

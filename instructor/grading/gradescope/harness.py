@@ -15,8 +15,8 @@ from autograder.manifest import Manifest, read_manifest
 from autograder.report import Table, as_dict, write_failures, write_summary
 from autograder.trial import choose
 from checks.support.session import MANIFEST, Setting, grade_submission
+from common.command_line import use_utf8
 from common.files import UserError, write_text
-from common.streams import use_utf8
 
 from .memory import container_memory, within
 from .results import GRADER_FAILED, graded, ungraded

@@ -5,8 +5,8 @@ import dataclasses
 import json
 from pathlib import Path
 
-from common.files import private, writing_all
 from instructor.grading.grades import Entry, GradedClass
+from instructor.grading.private import writing_all
 from instructor.grading.sheet import MARK, table
 from instructor.grading.written import forms
 
@@ -35,7 +35,7 @@ def writing_reports(graded: GradedClass, out: Path):
     """Like write_reports, but the files appear when the block ends without an error. Only their
     owner can read them.
     """
-    with private(), writing_all(_texts(graded, out)):
+    with writing_all(_texts(graded, out)):
         yield
     _remove_others(out / "students", {entry.folder for entry in graded.entries})
 

@@ -15,10 +15,9 @@ from checks.problem1.asking import answer_with_code, draw_texts
 from checks.problem1.random_texts import vocabulary
 from checks.support.context import GRADED, Context
 from common.files import why_not_utf8
-from jobs.deliverables import MADE_BY
 from jobs.presets import PRESETS
 from jobs.problem1.data import read_documents
-from jobs.targets import JOBS, WRITTEN_BY
+from jobs.targets import JOBS, MADE_BY
 from jobs.weights import why_no_state, why_other, why_unreadable
 
 TARGETS = {  # of ./run.sh, by question; {} is a split of the questions
@@ -50,7 +49,9 @@ def require_result(folder: Path, name: str) -> Path:
     """
     path = folder / name
     if not path.is_file():
-        raise NotImplementedYet(f"{name} doesn't exist yet. ./run.sh {MADE_BY[name]} writes it.")
+        raise NotImplementedYet(
+            f"{name} doesn't exist yet. ./run.sh {MADE_BY[name].target} writes it."
+        )
     return path
 
 
@@ -211,7 +212,7 @@ def _again(job):
     """A sentence with the commands that lead to an evaluation."""
     commands = [job.target]
     while job.reads:
-        job = WRITTEN_BY[job.reads]
+        job = MADE_BY[job.reads]
         commands.insert(0, job.target)
     return f"Run {', then '.join(commands)} again."
 
@@ -241,7 +242,7 @@ def require_weights(answer, weights: Path, again: str) -> None:
 
 def _require_fitting(answer, job, preset, weights, code):
     """Refuse what are no weights of the model that is asked for."""
-    again = f"./run.sh {WRITTEN_BY[job.reads].target} creates it again."
+    again = f"./run.sh {MADE_BY[job.reads].target} creates it again."
     require_weights(answer, weights, again)
     if "mismatch" not in answer.entries():
         return

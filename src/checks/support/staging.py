@@ -16,18 +16,17 @@ from common.files import UserError
 from jobs.deliverables import (
     ANSWERS,
     FOLDERS,
-    MADE_BY,
     STUDENT_FILES,
-    SUPPLIED,
     has_code,
     lent,
     look_alike,
     names_in,
     original_name,
     place_of,
+    supplied_to,
     why_unusable,
 )
-from jobs.targets import PROBLEMS, chosen
+from jobs.targets import MADE_BY, PROBLEMS, chosen
 
 SRC = Path(__file__).resolve().parents[2]
 # in a release: a second copy of the starter, since students change theirs
@@ -105,7 +104,9 @@ def stage(
                 path.rename(into / RESULTS / path.name)
     put_in_place(taken, package)
     unusable, missing = {}, []
-    for name in (name for problem in chosen(problems) for name in problem.written):
+    for name in (
+        name for problem in chosen(problems) for name in (*problem.code, *problem.answers)
+    ):
         if why := why_unusable(package, name, source if source.is_dir() else None):
             unusable[name] = why
             (package / name).unlink(missing_ok=True)
@@ -124,7 +125,7 @@ def stage(
         notices.append(
             f"{', '.join(missing)} {verb} missing: checks that need {it} earn no points."
         )
-    for name in (*SUPPLIED, "__init__.py"):
+    for name in supplied_to(PROBLEMS):
         path = package / name
         if path.is_file() and _text(path) != _text(GIVEN / name):
             notices.append(

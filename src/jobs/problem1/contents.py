@@ -3,34 +3,21 @@
 from jobs.target import Job, Problem, Target
 
 
-def _evaluations(question, variant, suffix, reads, writes):
-    return [
-        Job(
-            f"{variant}_eval_{split}_{suffix}",
-            question,
-            reads=reads,
-            writes=f"{writes}.{split}.predictions",
-            kind="evaluate",
-            variant=variant,
-            split=split,
-        )
-        for split in ("dev", "test")
-    ]
+def _jobs(question, variant, pretrained):
+    """The jobs of one model, in order."""
+    how, kept = ("with", "pretrain") if pretrained else ("without", "nopretrain")
+    weights = f"{variant}.{'finetune' if pretrained else 'model'}.params"
+    of_it = {"question": question, "variant": variant, "pretrained": pretrained}
+    first = f"{variant}.pretrain.params" if pretrained else None
+    if pretrained:
+        yield Job(f"{variant}_pretrain", writes=first, kind="pretrain", **of_it)
+    name = f"{variant}_finetune_{how}_pretrain"
+    yield Job(name, reads=first, writes=weights, kind="finetune", **of_it)
+    for split in ("dev", "test"):
+        name, writes = f"{variant}_eval_{split}_{how}_pretrain", f"{variant}.{kept}.{split}"
+        writes += ".predictions"
+        yield Job(name, reads=weights, writes=writes, kind="evaluate", split=split, **of_it)
 
-
-def _with_pretraining(question, variant):
-    pretrained, finetuned = f"{variant}.pretrain.params", f"{variant}.finetune.params"
-    pretrain, finetune = f"{variant}_pretrain", f"{variant}_finetune_with_pretrain"
-    return [
-        Job(pretrain, question, writes=pretrained, kind="pretrain", variant=variant),
-        Job(
-            finetune, question, reads=pretrained, writes=finetuned, kind="finetune", variant=variant
-        ),
-        *_evaluations(question, variant, "with_pretrain", finetuned, f"{variant}.pretrain"),
-    ]
-
-
-_SCRATCH = "vanilla_finetune_without_pretrain", "vanilla.model.params"
 
 PROBLEM = Problem(
     code=("attention.py", "dataset.py", "helper.py", "model.py"),
@@ -39,12 +26,10 @@ PROBLEM = Problem(
         *("data/wiki.txt", "data/birth_*", "data/laptop/*", "src/submission/mingpt-demo/*"),
         *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ),
-    options="--submission, --out, --seed, --data",
     targets=(
-        Job(_SCRATCH[0], "1e", writes=_SCRATCH[1], kind="finetune", variant="vanilla"),
-        *_evaluations("1e", "vanilla", "without_pretrain", _SCRATCH[1], "vanilla.nopretrain"),
-        *_with_pretraining("1f", "vanilla"),
-        *_with_pretraining("1h", "rope"),
+        *_jobs("1e", "vanilla", pretrained=False),
+        *_jobs("1f", "vanilla", pretrained=True),
+        *_jobs("1h", "rope", pretrained=True),
         Target(
             "show_corruption",
             "1c",

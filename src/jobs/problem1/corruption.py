@@ -10,7 +10,6 @@ import torch
 from tqdm import tqdm
 
 from common.files import UserError, writing
-from jobs.errors import says_where
 from jobs.options import ROOT
 from jobs.problem1.data import read_documents
 
@@ -23,7 +22,6 @@ ASKED = {
 }
 
 
-@says_where
 def show_corruption(student, data: Path | None, out: Path) -> None:
     """Draw DRAWS examples with the student's code, print some, and write the plot.
 

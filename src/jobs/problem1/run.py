@@ -8,14 +8,14 @@ from common.processes import end_with_parent
 from jobs.options import choose_options
 from jobs.parallel import is_first
 from jobs.records import require_same_preset
-from jobs.targets import JOBS, LOOK, SMALL
+from jobs.targets import JOBS, LOOK, TARGETS
 
 
 def run(args: argparse.Namespace, student, out: Path) -> None:
     """Run `show_corruption` on the student's dataset.py, a module; out: the folder for results."""
     from jobs.problem1.corruption import show_corruption
 
-    show_corruption(student, args.data, out / SMALL[args.target].writes)
+    show_corruption(student, args.data, out / TARGETS[args.target].writes)
 
 
 def run_jobs(args: argparse.Namespace) -> None:

@@ -17,7 +17,7 @@ from jobs.problem1.evaluation import evaluate
 from jobs.problem1.models import new_model, read_params
 from jobs.problem1.training import train
 from jobs.records import Record, checkpoint_of, earlier, forget, ingredients, write_record
-from jobs.targets import WRITTEN_BY, Job
+from jobs.targets import MADE_BY, Job
 
 
 def run_job(job: Job, options: Options, threads: int | None = None) -> None:
@@ -48,7 +48,7 @@ def run_job(job: Job, options: Options, threads: int | None = None) -> None:
     dataset = submission.CharCorruptionDataset(data.corpus, preset.block_size)
     model = new_model(submission, job.variant, dataset.vocab_size, preset)
     if job.reads:
-        made_by = WRITTEN_BY[job.reads].target
+        made_by = MADE_BY[job.reads].target
         weights = read_params(options.out / job.reads, model, job.target, made_by)
     if threads or preset.threads:
         torch.set_num_threads(threads or _choose_threads(preset.threads))

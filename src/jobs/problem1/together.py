@@ -20,7 +20,6 @@ from tqdm import tqdm
 from common.cores import cores
 from common.files import Interrupted, UserError, write_text
 from common.processes import without_ctrl_c
-from jobs.errors import killed, with_code
 from jobs.options import ROOT, Options
 from jobs.records import earlier
 from jobs.targets import Job
@@ -67,8 +66,12 @@ class _Command:
         """The error of a job that failed, and has said why, or was killed."""
         code, target = self.process.returncode, self.job.target
         if code < 0:
-            return killed(target, -code)
-        return with_code(code, f"{target} ended with exit code {code}.")
+            return UserError(
+                f"{target} was killed from outside (signal {-code}"
+                f"{', perhaps out of memory' * (code == -9)}). The same command with --resume "
+                "continues."
+            )
+        return UserError(f"{target} ended with exit code {code}.", code)
 
 
 def jobs_at_once(wanted: int | None, options: Options) -> int:
@@ -155,7 +158,7 @@ class Together:
             for command in others:
                 if command.printed().rpartition("\n")[2] not in printed:  # not the same cause
                     self._show(command)
-            error = with_code(error.exit_code, f"{self._title(first.job)}\n{printed}\n{error}")
+            error = UserError(f"{self._title(first.job)}\n{printed}\n{error}", error.exit_code)
         raise error
 
     def _start(self) -> bool:

@@ -9,7 +9,6 @@ PROBLEM = Problem(
     exercises=("hand_attention.json", "occupations/train.tsv"),
     gold=("occupations/test.tsv",),
     files=("data/hand_attention.json", "data/occupations/*"),
-    options="--submission, --out, --seed, and --data for the report",
     targets=(
         Target(
             "encoder_scaling",

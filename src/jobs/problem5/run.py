@@ -9,7 +9,7 @@ from jobs.options import ROOT
 from jobs.problem5.copying import copy
 from jobs.problem5.report import report
 from jobs.problem5.scaling import scaling
-from jobs.targets import SMALL
+from jobs.targets import TARGETS
 
 
 def run(args: argparse.Namespace, student, out: Path) -> None:
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace, student, out: Path) -> None:
     """
     match args.target:
         case "encoder_scaling":
-            scaling(student.scaling_experiment, out / SMALL[args.target].writes, args.seed)
+            scaling(student.scaling_experiment, out / TARGETS[args.target].writes, args.seed)
         case "encoder_copy":
             copy(student.copy_task, args.seed)
         case "encoder_report":

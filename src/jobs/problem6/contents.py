@@ -2,6 +2,11 @@
 
 from jobs.target import Problem, Target
 
+DEBUGGING = {
+    "debug_exploding": "a training that explodes, before and after your fixes",
+    "debug_repetition": "a model that repeats itself, before and after your fixes",
+    "debug_slow": "a deep model that learns slowly, before and after your fixes",
+}
 PROBLEM = Problem(
     code=(
         "problem6/accounting.py",
@@ -29,18 +34,8 @@ PROBLEM = Problem(
             writes="sparse_attention.png",
         ),
         *(
-            Target(
-                f"debug_{name}",
-                "6e",
-                f"{does}, before and after your fixes",
-                "problem6/fixes.py",
-                writes=f"debug_{name}.html",
-            )
-            for name, does in {
-                "exploding": "a training that explodes",
-                "repetition": "a model that repeats itself",
-                "slow": "a deep model that learns slowly",
-            }.items()
+            Target(name, "6e", does, "problem6/fixes.py", writes=f"{name}.html")
+            for name, does in DEBUGGING.items()
         ),
         Target(
             "practice_monitor",

@@ -7,7 +7,6 @@ from string import Template
 
 from common.files import UserError, write_text
 from common.pages import document
-from jobs.errors import says_where
 from jobs.problem6.over_steps import CSS, PLOTS, lines, listed, plot
 from jobs.returned import wrong_result
 from jobs.targets import JOBS
@@ -43,7 +42,6 @@ def dashboard(diagnostics, out: Path) -> None:
     print(f"{plural(len(alarms), 'alarm')}\nWrote {html}: open it in a browser.")
 
 
-@says_where
 def watch(diagnostics, header: dict, records: list[dict]) -> list[tuple[str, int, str]]:
     """The alarms of the student's Monitor when it gets the records one by one, each as (name, step,
     message).

@@ -7,8 +7,6 @@ import torch
 import torch.nn as nn
 from torch.nn.utils import get_total_norm
 
-from jobs.errors import says_where
-
 from .broken_training import Characters, characters, look, losses_drawn, table, train
 
 D_K, N_LAYER, LENGTH, ROWS = 256, 2, 16, 16
@@ -36,7 +34,6 @@ class Head(nn.Module):
         return output(weights @ value(x)), None
 
 
-@says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case i, with the student's scores, with the student's clipping, and with both.
     Returns the sections of a page; raises UserError if a fix returns something invalid.

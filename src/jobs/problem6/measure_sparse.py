@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 
 from common.files import UserError, writing
-from jobs.package import load_module
+from jobs.package import load_submission
 
 FILE = "problem6/efficient_attention.py"
 N_HEAD, HEAD_DIM, GLOBALS = 8, 64, 150
@@ -116,7 +116,7 @@ def measure(n: int, submission: Path) -> tuple[float, float]:
     if it is unknown.
     """
     torch.set_num_threads(1)
-    student = load_module(submission, FILE)
+    student = load_submission(submission, FILE)
     run_sparse(student, inputs(1024))
 
     def memory(name):  # VmRSS is what this process holds, VmHWM what it held at most

@@ -11,8 +11,7 @@ from statistics import fmean
 import torch
 
 from common import pages
-from common.ngrams import repetition_rate
-from jobs.errors import says_where
+from jobs.training_log import repetition_rate
 
 from .broken_training import NO_DROPOUT, checked, look, losses_drawn, train
 
@@ -61,7 +60,6 @@ def sentences(seed: int) -> list[str]:
     ).split()
 
 
-@says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Show a text as in case ii, and texts by the student's generate. Returns the sections of a
     page; raises UserError if a fix returns something invalid.

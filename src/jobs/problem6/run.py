@@ -10,7 +10,7 @@ from jobs.problem6.dashboard import dashboard
 from jobs.problem6.measure_sparse import measure_sparse
 from jobs.problem6.positions import plot_positions
 from jobs.problem6.practice import practice_monitor
-from jobs.targets import SMALL
+from jobs.targets import TARGETS
 
 
 def run(args: argparse.Namespace, student, out: Path) -> None:
@@ -26,4 +26,4 @@ def run(args: argparse.Namespace, student, out: Path) -> None:
             dashboard(student, out)
         case target:  # debug_...
             module = importlib.import_module(f"jobs.problem6.{target.removeprefix('debug_')}")
-            write_page(SMALL[target], args.seed, module.run(student, args.seed), out)
+            write_page(TARGETS[target], args.seed, module.run(student, args.seed), out)

@@ -9,8 +9,6 @@ import torch
 import torch.nn as nn
 from torch.distributions import Categorical
 
-from jobs.errors import says_where
-
 from .broken_training import NO_DROPOUT, Characters, characters, look, losses_drawn, table, train
 
 N_LAYER, D_MODEL, N_HEAD, LENGTH, ROWS = 24, 32, 4, 16, 8
@@ -39,7 +37,6 @@ def feed_forward() -> nn.Module:
     return nn.Sequential(OrderedDict(mlp=nn.Sequential(first, nn.ReLU(), last)))
 
 
-@says_where
 def run(fixes, seed: int) -> dict[str, str]:
     """Train as in case iii, and with those of the student's fixes that are there. Returns the
     sections of a page; raises UserError if a fix returns something invalid.

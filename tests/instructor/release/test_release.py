@@ -96,6 +96,7 @@ def test_it_has_what_students_need_and_nothing_else(built):
         name for name in names if re.fullmatch(r"src/submission/.+\.py", name)
     }
     assert {*AMONG.split()} <= names
+    assert build.tracked_files(["src"], ()) <= names, "what jobs read lies beside them"
     assert {f"src/checks/cases/{question}.zip" for question in all_questions()} <= names
     assert not [name for name in names if "gold" in name or "__pycache__" in name]
 

@@ -14,8 +14,7 @@ from conftest import ROOT, call
 from instructor.course import Course
 from instructor.release import build
 from instructor.release.student_texts import student_gitignore
-from jobs.deliverables import MADE_BY
-from jobs.targets import JOBS, TARGETS
+from jobs.targets import JOBS, MADE_BY, TARGETS
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,12 @@
 
 import argparse
 import time
+import traceback
 from pathlib import Path
 
 import torch
 
 from common.files import UserError, write_text
-from jobs.errors import in_short
 from jobs.options import STARTER, Options, choose_options
 from jobs.package import load_submission, seed_everything
 from jobs.presets import PRESETS
@@ -114,7 +114,7 @@ def find(options: Options) -> dict:
             if stage == "finetuned":
                 look["weights"] = weights_in_page(submission, model)
         except Exception as caught:  # the student's code can raise anything
-            errors.append(in_short(caught, options.submission))
+            errors.append(_in_short(caught, options.submission.resolve()))
             what = ", for a name of your own" if look["seen"] else ""
             missing.append(f"{name}{what}: {errors[-1]}")
     if not any(look["seen"] for look in looks if look["stage"] != "untrained"):
@@ -126,6 +126,20 @@ def find(options: Options) -> dict:
         "looks": looks,
         "missing": missing,
     }
+
+
+def _in_short(error, folder):
+    """The error, if it is written for users; else a UserError of one line, which says where in the
+    folder's code it was raised, if it was raised there.
+    """
+    if isinstance(error, (UserError, NotImplementedError)):
+        return error
+    where = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if Path(frame.filename).is_relative_to(folder):
+            where = f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}: "
+    reason = str(error).partition("\n")[0]
+    return UserError(f"{where}{type(error).__name__}: {reason}", 1)
 
 
 @torch.no_grad()
