@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from common.files import UserError
 from conftest import ROOT, SOLUTION
-from instructor.release.build import released_files
 from jobs.package import load_submission
 from jobs.problem5 import copying, encoders, maps, report, scaling
 from jobs.problem5.encoders import BAG, POST, PRE, Corpus, Run
@@ -106,11 +105,6 @@ def odd_numbers():
     weights = torch.tensor([[[1.0, 0.0], [math.nan, 0.5]]])
     sentence = maps.Sentence("new", ['["><script>]', "a & b"], "1", "0", [weights])
     return corpora, [sentence]
-
-
-def test_whatever_a_job_reads_is_released():
-    paths = (path for path in (ROOT / "src" / "jobs").rglob("*.*") if path.suffix != ".pyc")
-    assert {path.relative_to(ROOT).as_posix() for path in paths} <= {*released_files()}
 
 
 def test_the_page_escapes_text_and_bears_odd_numbers():
