@@ -65,7 +65,11 @@ def _any(words: Iterable[str]) -> str:
 def _names_of(course: Course) -> Iterable[str]:
     """The names of the other problems' files, those left out that these have, too."""
     mine, theirs = (
-        {name for problem in chosen(numbers) for name in problem.in_submission}
+        {
+            name
+            for problem in chosen(numbers)
+            for name in (*problem.code, *problem.answers, *problem.supplied, *problem.needed)
+        }
         for numbers in (course.handed_out, course.others)
     )
     for name in theirs - mine:

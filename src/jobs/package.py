@@ -39,7 +39,7 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
 
 def load_submission(folder: Path, name: str = ""):
     """Import the package in `folder` as `submission`. With the name of one of its files, such as
-    problem5/encoder.py, import that, too, and return it instead.
+    attention.py, import that, too, and return it instead.
 
     Missing supplied files, including __init__.py, are taken from src/submission.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import grader
+import run
 from autograder.manifest import read_manifest
 from common.files import UserError
 from conftest import ROOT, require_tools
@@ -223,9 +224,9 @@ def test_commands_are_there():
     ids = {*MANIFEST.checks, *MANIFEST.questions, *(id[0] for id in MANIFEST.questions), "ID"}
     assert {*re.findall(r"grader\.py (\w[\w-]*)", text)} <= ids
     assert {*re.findall(r"\b\d[a-h]-\d+-(?:basic|hidden|written)\b", text)} <= ids
-    files = ("src/run.py", "src/collect.py", "src/submission/dataset.py")
+    files = ("src/collect.py", "src/submission/dataset.py")
     known = "".join((ROOT / name).read_text(encoding="utf-8") for name in files)
-    known += grader.build_parser().format_help()
+    known += grader.build_parser().format_help() + run.build_parser().format_help()
     for option in set(re.findall(r"(?<![\w-])--[a-z][\w-]+", re.sub(r"-{4,}", "", text))):
         assert option in known, option
 

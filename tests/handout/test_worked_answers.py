@@ -146,23 +146,22 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         [place for place, answer in zip(places, answers) if place != answer]
         for places in (vanilla, rope)
     )
-    assert {*wrong_rope} - {*answers} == {"Dakham", "chemist"}
+    wrong = [*wrong_vanilla, *wrong_rope]
+    assert cities(wrong) == len(wrong)
     agreed = [answer == v for v, r, answer in zip(vanilla, rope, answers) if v == r]
-    assert all(agreed)  # "all of them correctly"
+    assert agreed.count(False) == 1  # "all but one of them correctly"
     assert "Stun Wakru" in (DATA / "birth_dev.tsv").read_text(encoding="utf-8")
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     right = 100 - len(wrong_rope)
-    assert cities(wrong_vanilla) == len(wrong_vanilla)
     stated(
         "problem2",
-        f"the vanilla model got {100 - len(wrong_vanilla)} of 100 dev people right",
-        f"All of its {len(wrong_vanilla)} wrong answers are correctly spelled",
-        f"With RoPE, {cities(wrong_rope)} of {len(wrong_rope)} wrong answers are real cities",
-        "one is misspelled, ``Dakham'', and one is no place, ``chemist''",
-        f"would have answered {len(agreed)} people of 100",
+        f"the vanilla model got {100 - len(wrong_vanilla)} of 100 dev people right, and the one "
+        f"with RoPE {right}",
+        f"All of their {len(wrong)} wrong answers are correctly spelled",
+        f"would have answered {len(agreed)} people of 100, all but one of them correctly",
         f"RoPE alone was right about {right}",
-        f"{right - len(agreed)} right answers of RoPE are withheld together with its "
-        f"{len(wrong_rope)} wrong ones",
+        f"{right - sum(agreed)} right answers of RoPE are withheld together with "
+        f"{len(wrong_rope) - agreed.count(False)} of its {len(wrong_rope)} wrong ones",
         f"{sum(place.startswith('M') for place in strangers)} of 100 start with M",
         f"just {cities(strangers)} are cities",
     )
@@ -413,7 +412,7 @@ def test_accounting(solution, sizes):
     cache = accounting.kv_cache_bytes(40, 5120, 40, 4096)
     stated(
         "problem6",
-        f"with 53 symbols and the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
+        f"with 55 symbols and the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
         f"scores, one head & {head:,} & {2 * head:,}",
         f"softmax, one head & & {softmaxes:,}",
         f"weighted sum, one head & {head:,} & {2 * head:,}",

@@ -86,7 +86,8 @@ def train_all(encoder, data, corpora: list[Corpus], seed: int) -> None:
     # bags first, since they are quick and find a missing part early
     bags, seeds = product(corpora, [BAG], [seed]), range(seed, seed + SEEDS)
     trainings = [*bags, *product(corpora, (PRE, POST), seeds)]
-    for corpus, kind, number in tqdm(trainings, "Training", leave=False, unit="model"):
+    bar = {"leave": False, "unit": "model", "delay": 1}  # not before a message on a missing part
+    for corpus, kind, number in tqdm(trainings, "Training", **bar):
         torch.manual_seed(number)
         if kind == BAG:
             model = encoder.BagOfWords(corpus.vocab_size, data.N_CLASSES)

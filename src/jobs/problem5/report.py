@@ -171,7 +171,7 @@ def entropies(corpus: Corpus) -> str:
         names = [f"layer {layer}" for layer in range(1, len(layers) + 1)]
         for name, heads in zip(names, layers):
             axes.plot(heads, [name] * len(heads), "o", color=pages.ACCENT, alpha=0.5)
-        axes.axvline(largest, color=pages.INK, linestyle=":", label="the largest possible")
+        axes.axvline(largest, color=pages.MUTED, linestyle=":", label="the largest possible")
         axes.set(xlabel="entropy (nats)", xlim=(0, None), ylim=(len(layers) - 0.5, -0.5))
         drawing.legend(loc="outside upper right")
         return pages.figure(pages.svg(drawing, says), says)
