@@ -10,7 +10,7 @@ import sys
 FLOORS = {
     ("vanilla", False): (0.0, 0.10),
     ("vanilla", True): (0.30, 1.0),
-    ("rope", True): (0.55, 1.0),
+    ("rope", True): (0.40, 1.0),
 }
 
 
