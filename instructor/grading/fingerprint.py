@@ -33,7 +33,8 @@ from jobs.targets import MADE_BY, PROBLEMS
 SHARED = (
     "src/autograder/**/*.py",
     "src/common/*.py",
-    *(f"src/jobs/{name}.py" for name in ("corpus", "presets", "target", "targets", "weights")),
+    *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
+    "src/jobs/problem1/data.py",
     "instructor/datasets/worlds/*.py",
 )
 QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question

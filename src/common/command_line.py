@@ -52,7 +52,7 @@ def number(least: float, most: float = math.inf, kind: type = float) -> Callable
             value = kind(text)
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and least <= value <= most):
+        if not least <= value <= most or value == math.inf:
             limits = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
             raise argparse.ArgumentTypeError(
                 f"must be a {'whole ' * (kind is int)}number {limits}, not {text!r}"

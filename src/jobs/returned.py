@@ -1,5 +1,7 @@
 """What is said of a student's function that returned something else than it should."""
 
+import contextlib
+
 import numpy as np
 import torch
 
@@ -36,6 +38,8 @@ def kind(value) -> str:
         return f"a value of type {type(value).__name__}"
     name = "tensor" if isinstance(value, torch.Tensor) else "NumPy array"
     dtype = str(value.dtype).removeprefix("torch.")
-    bad = int((~(value < np.inf)).sum())
-    found = f", with {bad} numbers that are NaN or infinite" if bad else ""
+    found = ""
+    with contextlib.suppress(TypeError, RuntimeError):  # texts and complex numbers have no order
+        if bad := int((~(value < np.inf)).sum()):
+            found = f", with {bad} numbers that are NaN or infinite"
     return f"a {dtype} {name} of shape {tuple(value.shape)}{found}"

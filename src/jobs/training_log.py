@@ -191,7 +191,8 @@ def read_log(path: Path, advice="Restart the training with --log.") -> tuple[dic
                     kind = ("number", "list of numbers", "list of lists of numbers")[depth]
                     says = f"{name} is {reprlib.repr(value)}, which is not a {kind}"
                     array = np.array(value)
-                    if array.ndim != depth or array.dtype.kind not in "iuf":
+                    # nothing was watched where the list is empty
+                    if array.size and (array.ndim != depth or array.dtype.kind not in "iuf"):
                         raise ValueError
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UserError(f"{path}, line {number}: {says}. {advice}") from None

@@ -171,6 +171,14 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path):
     assert [record["step"] for record in read_log(path)[1]] == [1]
 
 
+def test_attention_that_cannot_be_watched_has_no_entropies(diagnostics, tmp_path):
+    """As when a submission drops no weights of the layer attn_drop."""
+    write_log(tmp_path, [{"step": 1, "loss": 2.0, "attention_entropy": []}])
+    dashboard(diagnostics, tmp_path)
+    html = (tmp_path / "dashboard.html").read_text(encoding="utf-8")
+    assert "No record has a value for attention_entropy." in html
+
+
 def test_the_page_of_a_bad_run(diagnostics, tmp_path, capsys):
     write_log(tmp_path, records_of_a_bad_run())
     dashboard(diagnostics, tmp_path)

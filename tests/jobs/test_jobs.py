@@ -133,6 +133,7 @@ def test_unknown_targets_get_suggestions(target, words):
     [
         (("--seed", "-1"), "must be a whole number from 0"),
         (("--seed", "9" * 30), "must be a whole number from 0"),
+        (("--seed", "9" * 400), "must be a whole number from 0"),
         (("--preset", "big"), "'laptop'"),
         (("--sed", "1"), "--sed"),
         (("--device", "cpu:7"), "no such device here. Available: cpu"),

@@ -98,10 +98,13 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
         ("sinusoidal", np.zeros((3, 2)), r"shape \(3, 2\)"),
         ("sinusoidal", np.full((2000, 512), np.nan), "NaN"),
         ("sinusoidal", torch.zeros(1000, 512), "tensor"),
+        ("sinusoidal", np.full((2000, 512), None), "object"),
+        ("sinusoidal", np.full((2000, 512), "0"), "<U1"),
         ("shift_matrix", np.eye(2), r"shape \(2, 2\)"),
         ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
         ("rope_scores", torch.full((94,), torch.nan), "94 numbers that are NaN"),
         ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
+        ("rope_scores", torch.zeros(94, dtype=torch.complex64), "complex64"),
     ],
 )
 def test_nonsense_is_a_sentence(reference, tmp_path, name, value, says):
