@@ -22,9 +22,9 @@ from common.command_line import (  # noqa: E402
     Parser,
     did_you_mean,
     number,
-    require_packages,  # noqa: E402
+    require_packages,
     seed,
-    use_utf8,  # noqa: E402
+    use_utf8,
 )
 from common.cores import cores  # noqa: E402
 from common.files import UserError, write_text  # noqa: E402

@@ -38,8 +38,8 @@ class _GivenFiles(importlib.abc.MetaPathFinder):
 
 
 def load_submission(folder: Path, name: str = ""):
-    """Import the package in `folder` as `submission`. With the name of one of its files, such as
-    attention.py, import that, too, and return it instead.
+    """Import the package in `folder` as `submission`. With the name of one of its files, as in
+    STUDENT_FILES, import that, too, and return it instead.
 
     Missing supplied files, including __init__.py, are taken from src/submission.
 
