@@ -2,8 +2,7 @@
 head.
 
 Positions enter in one of two ways: a learned vector for each position is added to the token
-embeddings (the vanilla model), or the queries and keys of every layer are rotated (RoPE, question
-1h).
+embeddings (the vanilla model), or the queries and keys of every layer are rotated (RoPE).
 """
 
 import torch
@@ -100,8 +99,7 @@ class GPT(nn.Module):
             idx: int64 tokens, (B, T) with T <= block_size. With caches, the T tokens after the
                 cached ones.
             targets: int64, (B, T), the token that follows each position; 0 (padding) is ignored.
-            caches: one KVCache (jobs/problem1/answers.py) per layer, for generation; None in
-                training.
+            caches: one `KVCache` of src/jobs per layer, for generation; None in training.
 
         Returns:
             logits of shape (B, T, vocab_size), and the mean cross-entropy in nats per target, or

@@ -16,7 +16,9 @@ PROBLEM = Problem(
         "problem6/diagnostics.py",
     ),
     answers={"problem6/choices.toml": "6b"},
-    needed=("attention.py",),  # another problem's file, which this one's code imports
+    supplied=("utils.py",),
+    needed=("attention.py", "model.py"),  # another problem's, for this one's code and debug_...
+    files=("data/laptop/wiki.txt",),
     gold_shared=("traces/traces.json.gz",),
     targets=(
         Target(

@@ -136,6 +136,24 @@ def test_its_manifest_and_its_programs_know_its_problems_alone(built):
     assert code == 2 and f"no target '{other.target}'" in shown
 
 
+def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
+    """Trainings of two steps."""
+    course, tree = built
+    script = """if True:
+        import importlib, sys
+        sys.path.insert(0, "src")
+        import run
+        for name in ("exploding", "repetition", "slow"):
+            vars(importlib.import_module(f"jobs.problem6.{name}")).update(STEPS=2, SHOWN=(1, 2))
+            sys.argv = ["run.py", f"debug_{name}", "--out", "made"]
+            assert run.main() == 0
+    """
+    if 6 in course.problems:
+        said, code = run(tree, "-c", script)
+        shutil.rmtree(tree / "made", ignore_errors=True)
+        assert code == 0 and said.count("Wrote ") == 3, said
+
+
 def test_a_question_may_have_a_table_of_its_own():
     """As docs/adding-a-question.md writes it."""
     more = (
