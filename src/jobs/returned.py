@@ -1,6 +1,7 @@
 """What is said of a student's function that returned something else than it should."""
 
 import contextlib
+import math
 
 import numpy as np
 import torch
@@ -41,5 +42,5 @@ def kind(value) -> str:
     found = ""
     with contextlib.suppress(TypeError, RuntimeError):  # texts and complex numbers have no order
         if bad := int((~(value < np.inf)).sum()):
-            found = f", with {bad} numbers that are NaN or infinite"
-    return f"a {dtype} {name} of shape {tuple(value.shape)}{found}"
+            found = f", with NaN or infinity in {bad} of {math.prod(value.shape)} entries"
+    return f"{'an' if dtype.startswith('int') else 'a'} {dtype} {name} of shape {tuple(value.shape)}{found}"

@@ -118,8 +118,8 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
     [
         (40_000, 80_000, "f(3) should be 40,000; it is 80,000."),
         (40_000, 40_000.0, "should be 40,000; it is 40000.0."),
-        (40_000, np.int64(40_000), "should be 40,000; it is a int64 NumPy array"),
-        (40_000, torch.tensor(40_000), "should be 40,000; it is a int64 tensor"),
+        (40_000, np.int64(40_000), "should be 40,000; it is an int64 NumPy array"),
+        (40_000, torch.tensor(40_000), "should be 40,000; it is an int64 tensor"),
         (1, True, "should be 1; it is True."),
         (40_000, "40000", "it is the string '40000'."),
         ("9,223,372,036,854,775,809", 5, "should be 9,223,372,036,854,775,809; it is 5."),

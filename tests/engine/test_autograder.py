@@ -136,7 +136,7 @@ BEHAVIORS = {
         Verdict.WRONG_ANSWER,
         FIVE_LONGS + "it is a float32 tensor of shape (5,)",
     ),
-    "array": (answers("return 2 * x"), Verdict.WRONG_ANSWER, "it is a int64 NumPy array"),
+    "array": (answers("return 2 * x"), Verdict.WRONG_ANSWER, "it is an int64 NumPy array"),
     "other device": (
         answers("return torch.from_numpy(x).to('meta')", before="import torch"),
         Verdict.WRONG_ANSWER,

@@ -94,6 +94,16 @@ def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target)
         assert "temperature" not in printed.split("Its loss is fine")[1]
 
 
+@pytest.mark.parametrize("target", CASES)
+def test_what_torch_lacks_is_no_missing_fix(small, fixes, monkeypatch, target):
+    def lacks(*args, **options):
+        raise NotImplementedError("torch lacks this operator")
+
+    monkeypatch.setattr(fixes, NEEDS[target][0], lacks)
+    with pytest.raises(NotImplementedError, match="operator"):
+        CASES[target](fixes, 0)
+
+
 @pytest.mark.parametrize(
     ("target", "missing", "shown", "hidden"),
     [

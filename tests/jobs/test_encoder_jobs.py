@@ -156,6 +156,15 @@ def test_copy_says_what_to_look_at(capsys, loss, gap, passed, words):
     assert words in capsys.readouterr().out
 
 
+def test_a_missing_experiment_has_no_table(small, tmp_path, capsys):
+    def experiment(d_k, seed):
+        raise NotImplementedError("5f: scaling_experiment")
+
+    with pytest.raises(NotImplementedError):
+        scaling.scaling(experiment, tmp_path / "p.png", 0)
+    assert capsys.readouterr().out == ""
+
+
 def test_nonsense_from_a_submission_is_a_sentence(small, tmp_path, monkeypatch):
     for nonsense in (None, {}, {"loss": "a", "padding_gap": 0, "seconds": 0, "passed": True}):
         with pytest.raises(UserError, match="copy_task returned"):

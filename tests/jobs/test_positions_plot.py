@@ -91,6 +91,16 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
     assert (tmp_path / "positions.png").is_file()
 
 
+def test_what_torch_lacks_is_no_missing_part(reference, tmp_path, capsys):
+    def lacks(*args):
+        raise NotImplementedError("torch lacks this operator")
+
+    reference.shift_matrix = lacks
+    with pytest.raises(NotImplementedError, match="operator"):
+        plot_positions(reference, tmp_path, 0)
+    assert "not implemented yet" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "name, value, says",
     [
@@ -102,7 +112,7 @@ def test_what_is_missing_is_said_in_its_place(reference, tmp_path, capsys):
         ("sinusoidal", np.full((2000, 512), "0"), "<U1"),
         ("shift_matrix", np.eye(2), r"shape \(2, 2\)"),
         ("rope_scores", torch.zeros(3), r"shape \(3,\)"),
-        ("rope_scores", torch.full((94,), torch.nan), "94 numbers that are NaN"),
+        ("rope_scores", torch.full((94,), torch.nan), "NaN or infinity in 94 of 94"),
         ("rope_scores", torch.zeros(94, dtype=torch.float64), "float64"),
         ("rope_scores", torch.zeros(94, dtype=torch.complex64), "complex64"),
     ],

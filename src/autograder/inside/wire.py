@@ -56,7 +56,8 @@ def describe(value) -> str:
     if isinstance(value, Array):
         device = "" if value.device == "cpu" else f" on device {value.device}"
         noun = "tensor" if value.kind == "tensor" else "NumPy array"
-        return f"a {value.dtype} {noun} of shape {tuple(value.data.shape)}{device}"
+        article = "an" if value.dtype.startswith("int") else "a"
+        return f"{article} {value.dtype} {noun} of shape {tuple(value.data.shape)}{device}"
     if isinstance(value, Other):
         return value.what
     if isinstance(value, (list, tuple, dict)):

@@ -156,7 +156,7 @@ class Together:
         if first.log:  # else it has printed the rest
             printed = first.printed()
             for command in others:
-                if command.printed().rpartition("\n")[2] not in printed:  # not the same cause
+                if command.printed().splitlines()[-1:] != printed.splitlines()[-1:]:
                     self._show(command)
             error = UserError(f"{self._title(first.job)}\n{printed}\n{error}", error.exit_code)
         raise error

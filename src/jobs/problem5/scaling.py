@@ -43,7 +43,6 @@ def scaling(experiment, path: Path, seed: int) -> None:
     """
     rows = []
     with writing(path) as temporary:
-        print(HEAD)
         for d_k in SIZES:
             found, w_q = experiment(d_k, seed=seed), gradient_of_w_q(d_k, seed)
             try:
@@ -53,6 +52,8 @@ def scaling(experiment, path: Path, seed: int) -> None:
                 should = 'two dicts, "unscaled" and "scaled", of four floats each: variance, '
                 should += "entropy, saturation, gradient_norm"
                 raise wrong_result(f"scaling_experiment({d_k})", found, should) from None
+            if len(rows) == 1:  # the student's code is there, and works
+                print(HEAD)
             print(ROW.format(d_k, *rows[-1]), flush=True)
         print("u: unscaled scores, s: scaled by the root of d_k")
         print(f"\nThe claim: one head with d_k = {D_K} looks up one of {KEYS} random keys.")

@@ -18,7 +18,7 @@ PROBLEM = Problem(
     answers={"problem6/choices.toml": "6b"},
     supplied=("utils.py",),
     needed=("attention.py", "model.py"),  # another problem's, for this one's code and debug_...
-    files=("data/laptop/wiki.txt",),
+    files=("data/laptop/wiki.txt", "data/traces/*"),
     gold_shared=("traces/traces.json.gz",),
     targets=(
         Target(

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from common.files import writing
+from jobs.errors import explain
 from jobs.returned import require_like
 
 D_MODEL, ROWS, COLUMNS = 512, 51, 9  # of the picture: positions 0 to 50, dimensions 0 to 8
@@ -76,6 +77,8 @@ def plot_positions(positions, out: Path, seed: int) -> None:
         try:
             error = measure()
         except NotImplementedError as missing:
+            if explain(missing).exit_code != 3:  # not one of our stubs
+                raise
             print(f"{start}not implemented yet: {missing}")
             continue
         fine = error < limit
