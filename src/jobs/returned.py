@@ -43,4 +43,5 @@ def kind(value) -> str:
     with contextlib.suppress(TypeError, RuntimeError):  # texts and complex numbers have no order
         if bad := int((~(value < np.inf)).sum()):
             found = f", with NaN or infinity in {bad} of {math.prod(value.shape)} entries"
-    return f"{'an' if dtype.startswith('int') else 'a'} {dtype} {name} of shape {tuple(value.shape)}{found}"
+    article = "an" if dtype.startswith("int") else "a"
+    return f"{article} {dtype} {name} of shape {tuple(value.shape)}{found}"

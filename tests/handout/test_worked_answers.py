@@ -149,7 +149,7 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
     wrong = [*wrong_vanilla, *wrong_rope]
     assert cities(wrong) == len(wrong)
     agreed = [answer == v for v, r, answer in zip(vanilla, rope, answers) if v == r]
-    assert agreed.count(False) == 1  # "all but one of them correctly"
+    assert agreed.count(False) == 2  # "all but two of them correctly"
     assert "Stun Wakru" in (DATA / "birth_dev.tsv").read_text(encoding="utf-8")
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     right = 100 - len(wrong_rope)
@@ -158,7 +158,7 @@ def test_problem_2_says_what_the_predictions_are(monkeypatch):
         f"the vanilla model got {100 - len(wrong_vanilla)} of 100 dev people right, and the one "
         f"with RoPE {right}",
         f"All of their {len(wrong)} wrong answers are correctly spelled",
-        f"would have answered {len(agreed)} people of 100, all but one of them correctly",
+        f"would have answered {len(agreed)} people of 100, all but two of them correctly",
         f"RoPE alone was right about {right}",
         f"{right - sum(agreed)} right answers of RoPE are withheld together with "
         f"{len(wrong_rope) - agreed.count(False)} of its {len(wrong_rope)} wrong ones",
