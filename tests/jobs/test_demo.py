@@ -60,6 +60,17 @@ def test_a_result_of_a_demo_without_its_record_is_made_again(demo, tmp_path):
     assert process.returncode == 0 and process.stdout.count(" is done: ") == 10
 
 
+def test_a_result_without_its_record_stays_until_it_is_made_again(demo, tmp_path):
+    out = shutil.copytree(demo[0], tmp_path / "copy")
+    shutil.rmtree(out / "runs")
+    (out / "runs").mkdir()
+    process = run_cli(
+        "demo", "--preset", "smoke", "--out", out, "--resume", "--data", tmp_path / "none"
+    )
+    assert process.returncode == 2 and "does not exist" in process.stderr
+    assert all((out / job.writes).is_file() for job in JOBS.values())
+
+
 def test_a_demo_of_another_preset_is_not_resumed_unasked(demo):
     process = run_cli("demo", "--out", demo[0], "--resume")
     assert process.returncode == 2 and "--preset smoke continues" in process.stderr

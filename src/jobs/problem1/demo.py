@@ -36,14 +36,12 @@ def run_demo(args: argparse.Namespace) -> None:
     options = dataclasses.replace(options, out=out)
     if args.resume and not args.preset:
         require_same_preset(options)
-    for job in JOBS.values():
-        if read_record(out / job.writes) is None:  # the summary needs it
-            (out / job.writes).unlink(missing_ok=True)
     gold = GOLD / options.preset.data
     if options.gold is None and args.data is None and (gold / "birth_test.tsv").exists():
         options = dataclasses.replace(options, gold=gold)
     print(f"Code from {options.submission}, results into {out}")
-    Together([*JOBS.values()], options, jobs_at_once(args.jobs, options)).run()
+    at_once = jobs_at_once(args.jobs, options)
+    Together([*JOBS.values()], options, at_once, recorded=True).run()  # for the summary
 
     records = {target: read_record(out / job.writes) for target, job in JOBS.items()}
     summary = summarize(records, time.monotonic() - started)

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -21,7 +21,7 @@ from common.cores import cores
 from common.files import Interrupted, UserError, write_text
 from common.processes import without_ctrl_c
 from jobs.options import ROOT, Options
-from jobs.records import earlier
+from jobs.records import earlier, read_record
 from jobs.targets import Job
 
 # How long a job takes, in hundredths of a pretraining of the preset laptop.
@@ -91,8 +91,9 @@ class Together:
     thread each, whatever at_once is: with several, sums would differ in their last bits.
     """
 
-    def __init__(self, jobs: list[Job], options: Options, at_once: int):
-        self.jobs, self.options, self.at_once = jobs, options, at_once
+    def __init__(self, jobs: list[Job], options: Options, at_once: int, recorded: bool = False):
+        """recorded: a result without a record is made again, too."""
+        self.jobs, self.options, self.at_once, self.recorded = jobs, options, at_once, recorded
         self.threads = 1 if options.preset.threads else max(1, torch.get_num_threads() // at_once)
         # the longest first, so that no core waits for one at the end
         self.waiting = [*jobs]
@@ -172,23 +173,26 @@ class Together:
                 break
             self.waiting.remove(job)
             state, told = earlier(job, self.options)
-            if state == "done":
+            unrecorded = self.recorded and read_record(self.options.out / job.writes) is None
+            if state == "done" and unrecorded:
+                self.running.append(self._command(job, replace(self.options, resume=False)))
+            elif state == "done":
                 self.done += LENGTHS[job.kind]
                 self._say(f"\n{told}")
             else:
-                self.running.append(self._command(job))
+                self.running.append(self._command(job, self.options))
             started = True
         return started
 
-    def _command(self, job):
+    def _command(self, job, options):
         command = [sys.executable, str(ROOT / "src" / "run.py"), job.target]
-        command += [*self.options.as_arguments(), "--part", str(self.threads)]
+        command += [*options.as_arguments(), "--part", str(self.threads)]
         log, start, streams = None, 0, {}
         if self.at_once == 1:
             self._say(f"\n{self._title(job)}")
         else:
-            log = self.options.out / "runs" / f"{job.target}.log"
-            if not (self.options.resume and log.exists()):
+            log = options.out / "runs" / f"{job.target}.log"
+            if not (options.resume and log.exists()):
                 write_text(log, "")
             start = log.stat().st_size
         with contextlib.ExitStack() as stack:
