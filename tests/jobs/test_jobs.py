@@ -291,6 +291,24 @@ def test_a_function_that_returns_nothing_is_named(mine):
     refused(run_cli("vanilla_pretrain", *options), "initialize_vanilla_model", "None")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "function"),
+    [
+        ("    return tconf, trainer_obj", "    return trainer_obj, tconf", "pretrain"),
+        ("    return tconf, trainer_obj", "    return trainer_obj", "pretrain"),
+        ("    return tconf, trainer_obj", "    return None, trainer_obj", "pretrain"),
+        ("    return tconf, trainer_obj", "    return TrainerConfig(), trainer_obj", "pretrain"),
+        ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
+    ],
+)
+def test_a_function_that_returns_something_else_is_named(mine, old, new, function):
+    helper = (SOLUTION / "helper.py").read_text(encoding="utf-8")
+    start = helper.index(f"def {function}(")
+    body = helper[start:].replace(old, new, 1)
+    options = mine(Edit("helper.py", helper[start:], body))
+    refused(run_cli("vanilla_pretrain", *options), f"{function} in helper.py returned", "docstring")
+
+
 def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mine):
     options = mine()
     helper = options[-1] / "helper.py"

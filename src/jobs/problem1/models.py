@@ -15,7 +15,7 @@ def new_model(submission, variant: str, vocab_size: int, preset: Preset):
     """A new model of the student's, a variant of the jobs.
 
     Raises:
-        UserError: the student's function returned None.
+        UserError: the student's function returned no module.
     """
     config = submission.GPTConfig(
         vocab_size,
@@ -28,17 +28,19 @@ def new_model(submission, variant: str, vocab_size: int, preset: Preset):
         attn_pdrop=preset.dropout,
     )
     function = getattr(submission, f"initialize_{variant}_model")
-    return not_none(function(config), function)
+    model = function(config)
+    if not isinstance(model, torch.nn.Module):
+        raise returned_wrongly(function, model)
+    return model
 
 
-def not_none(returned, function):
-    """What a student's function returned; raises UserError if it is, or contains, None."""
-    if returned is None or (isinstance(returned, tuple) and any(part is None for part in returned)):
-        raise UserError(
-            f"{function.__name__} in helper.py returned {returned}. Its docstring says what it "
-            "should return."
-        )
-    return returned
+def returned_wrongly(function, returned) -> UserError:
+    """The error for a student's function that returned something else than it should."""
+    value = " ".join(str(returned).split())[:100]
+    return UserError(
+        f"{function.__name__} in helper.py returned {value}. Its docstring says what it should "
+        "return."
+    )
 
 
 def read_params(path: Path, model, target: str, made_by: str) -> dict[str, torch.Tensor]:

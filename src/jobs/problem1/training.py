@@ -13,7 +13,7 @@ from jobs.options import ROOT
 from jobs.parallel import is_first, workers
 from jobs.problem1.data import SPLITS
 from jobs.problem1.knowledge import knowledge_of
-from jobs.problem1.models import not_none, read_params
+from jobs.problem1.models import read_params, returned_wrongly
 from jobs.records import checkpoint_of, forget, write_record
 from jobs.targets import LOOK, TARGETS
 from jobs.training_log import RunLog
@@ -43,7 +43,8 @@ def train(job, options, device, submission, dataset, model, data, record, resume
         The Trainer's history.
 
     Raises:
-        UserError: no weights were saved, they don't fit the model, or the disk is full.
+        UserError: a function returned something else than it should, no weights were saved, they
+            don't fit the model, or the disk is full.
         Interrupted: Ctrl-C; the message says how to continue.
     """
     preset, checkpoint = options.preset, checkpoint_of(job, options)
@@ -64,7 +65,13 @@ def train(job, options, device, submission, dataset, model, data, record, resume
             function, rows = submission.finetune, str(options.data / SPLITS["train"])
             weights = str(options.out / job.reads) if job.reads else None
             made = function(weights, rows, dataset, preset.block_size, model, writer=writer)
-        config, trainer = not_none(made, function)
+        try:
+            config, trainer = made
+            fits = trainer.config is config  # else the preset's values would change nothing
+        except (TypeError, ValueError, AttributeError):
+            fits = False
+        if not fits:
+            raise returned_wrongly(function, made)
         stage.apply(config, len(trainer.train_dataset), preset.block_size)
         for name, value in {
             "device": device,
