@@ -18,10 +18,10 @@ ROOT = SRC.parent
 if str(SRC) not in sys.path:
     sys.path.insert(0, str(SRC))
 
-from common.command_line import Parser, did_you_mean, number, require_packages, seed, use_utf8  # noqa: E402
-from common.cores import cores  # noqa: E402
-from common.files import UserError, write_text  # noqa: E402
-from jobs.targets import MADE_BY  # noqa: E402
+from common.command_line import Parser, did_you_mean, number, require_packages, seed, use_utf8
+from common.cores import cores
+from common.files import UserError, write_text
+from jobs.targets import MADE_BY
 
 HELP = """Grades the code in src/submission. An ID is a check, as --list names it (without -basic,
 too), a question or a problem; without one, all checks run."""

@@ -6,6 +6,13 @@ import traceback
 from common.files import Interrupted, UserError
 
 
+def is_stub(error: BaseException) -> bool:
+    """Whether it is a part of the submission that is not implemented: torch raises the same error
+    for an operator that it lacks, say.
+    """
+    return isinstance(error, NotImplementedError) and bool(re.match(r"\d\w+: ", str(error)))
+
+
 def explain(error: BaseException) -> UserError:
     """The error as a message with an exit code: 3 for a part of the submission that is not
     implemented, 130 after Ctrl-C, 1 with the traceback for what nobody expected.
@@ -14,8 +21,7 @@ def explain(error: BaseException) -> UserError:
         return error
     if isinstance(error, KeyboardInterrupt):
         return Interrupted("Interrupted.")
-    # not every NotImplementedError is one of our stubs: torch may lack an operator, say
-    if isinstance(error, NotImplementedError) and re.match(r"\d\w+: ", str(error)):
+    if is_stub(error):
         frame = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{frame.filename}, line {frame.lineno}"
         return UserError(f"Not implemented yet: {error}\nWhere: {where}", 3)

@@ -89,10 +89,12 @@ class Together:
     Threads of one small training wait for each other after every product, so two trainings of one
     thread each get more done than one with two threads. So jobs of the preset laptop have one
     thread each, whatever at_once is: with several, sums would differ in their last bits.
+
+    Args:
+        recorded: a result without a record is made again, too.
     """
 
     def __init__(self, jobs: list[Job], options: Options, at_once: int, recorded: bool = False):
-        """recorded: a result without a record is made again, too."""
         self.jobs, self.options, self.at_once, self.recorded = jobs, options, at_once, recorded
         self.threads = 1 if options.preset.threads else max(1, torch.get_num_threads() // at_once)
         # the longest first, so that no core waits for one at the end
@@ -157,6 +159,7 @@ class Together:
         if first.log:  # else it has printed the rest
             printed = first.printed()
             for command in others:
+                # else it is the same cause
                 if command.printed().splitlines()[-1:] != printed.splitlines()[-1:]:
                     self._show(command)
             error = UserError(f"{self._title(first.job)}\n{printed}\n{error}", error.exit_code)
@@ -172,15 +175,15 @@ class Together:
             if job is None:
                 break
             self.waiting.remove(job)
-            state, told = earlier(job, self.options)
-            unrecorded = self.recorded and read_record(self.options.out / job.writes) is None
-            if state == "done" and unrecorded:
-                self.running.append(self._command(job, replace(self.options, resume=False)))
-            elif state == "done":
+            options = self.options
+            state, told = earlier(job, options)
+            if state == "done" and self.recorded and read_record(options.out / job.writes) is None:
+                state, options = "", replace(options, resume=False)
+            if state == "done":
                 self.done += LENGTHS[job.kind]
                 self._say(f"\n{told}")
             else:
-                self.running.append(self._command(job, self.options))
+                self.running.append(self._command(job, options))
             started = True
         return started
 

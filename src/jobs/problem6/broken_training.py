@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from common.files import read_text, write_text
 from common.pages import document
-from jobs.errors import explain
+from jobs.errors import explain, is_stub
 from jobs.options import ROOT
 from jobs.problem6.over_steps import chart
 from jobs.returned import kind, require_like
@@ -81,10 +81,9 @@ def look(fixes, trials: dict[str, tuple]) -> list[str]:
             checked(fixes, name, *trial)
             there.append(name)
         except NotImplementedError as error:
-            missing = explain(error)
-            if missing.exit_code != 3:  # not one of our stubs
+            if not is_stub(error):
                 raise
-            print(f"  {name}: {str(missing).rpartition('Where: ')[2]}")
+            print(f"  {name}: {str(explain(error)).rpartition('Where: ')[2]}")
     if len(there) == len(trials):
         print("  nothing")
     return there
