@@ -36,7 +36,6 @@ MODULES = (
     "grading.gradescope.build",
     "grading.command",
     "grading.explain",
-    "grading.written.merge",
     "grading.similar",
 )  # each adds a command
 

@@ -320,7 +320,7 @@ def worker(process):
 def warm(worker, monkeypatch):
     """Let all gradings in this process use that worker, except to debug."""
     from checks.support import session
-    from instructor.grading.engines import work
+    from instructor.grading import work
 
     start = session.GradingWorker
     monkeypatch.setattr(

@@ -1,86 +1,46 @@
-"""`python -m instructor grade` grades a folder of submissions. It can be stopped and run again at
-any time.
-"""
+"""`python -m instructor grade CLASS` grades a class. It can be stopped and repeated at any time."""
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple
 from datetime import UTC
 from pathlib import Path
 
-from common.command_line import number
-from common.cores import cores
-from common.files import UserError
+from common.files import UserError, write_text
 
-from .options import add_arguments, choose_options, choose_roster, complete, differences
+from .text import moment
 
 SCRATCH = "grading-"  # prefix of the folders of temporary files
 
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    from common.command_line import seed
-
     parser = commands.add_parser(
         "grade",
-        help="grade a folder of submissions",
-        description="Grade a folder of submissions: zips or folders, as Gradescope and Canvas "
-        "export them, or cloned repositories. If interrupted, run it again to continue. Options "
-        "that affect points (roster, late work, grading) are remembered from run to run.",
+        help="grade a class",
+        description="Grade a class. CLASS is its folder, outside of the submissions: settings.toml "
+        "says what to grade and how, overrides.csv, requests.csv and written/MARKER.csv have what "
+        "people decide, and all else is written anew by each run. The first run makes these "
+        "files. If interrupted, run the same command again to continue.",
     )
-    parser.add_argument(
-        "submissions", type=Path, nargs="?", help="the folder (default: that of the previous run)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        help="the folder for grades and pages, outside the submissions",
-    )
-    parser.add_argument(
-        "--roster",
-        type=Path,
-        help="a CSV file of the class: id, name, email, ...; or a gradebook exported from Canvas",
-    )
-    parser.add_argument(
-        "--only-these",
-        action="store_true",
-        help="forget people and submissions that are no longer in the roster or the folder",
-    )
-    parser.add_argument(
-        "--forget", action="store_true", help="don't reuse the roster and options of earlier runs"
-    )
+    parser.add_argument("folder", type=Path, metavar="CLASS", help="the folder of the class")
     parser.add_argument(
         "--again",
         nargs="*",
         metavar="PERSON CHECK",
         help="grade again: everybody, one person, one check or question, or both",
     )
-    parser.add_argument("--why", help="with --again: the reason, for the history")
     parser.add_argument(
-        "--engine",
-        choices=("local", "dask"),
-        default="local",
-        help="where to grade: on this machine, or on a Dask cluster (default: local)",
-    )
-    parser.add_argument(
-        "--workers",
-        type=number(1, kind=int),
-        default=cores(),
-        help="submissions graded at once on this machine (default: one per core)",
-    )
-    parser.add_argument(
-        "--scheduler",
-        help="for --engine dask: tls://HOST:PORT, tcp://HOST:PORT, or a scheduler file",
-    )
-    add_arguments(parser)
-    parser.add_argument(
-        "--seed",
-        type=seed,
-        help="draw the same inputs as a grading with this seed (default: a new seed)",
+        "--only",
+        action="store_true",
+        help="count only what is there now, although people have lost their submission since the "
+        "last run",
     )
     parser.add_argument(
         "--allow-weak-isolation",
@@ -88,10 +48,10 @@ def add_parser(commands) -> None:
         help="grade even without isolation (docs/security.md)",
     )
     parser.add_argument(
-        "--apart",
-        action="store_true",
-        help="run each submission in a fresh process that imports torch again: slower, but "
-        "better isolated (docs/security.md)",
+        "--cluster",
+        metavar="SCHEDULER",
+        help="grade on the workers of a Dask cluster: tls://HOST:PORT, tcp://HOST:PORT, or a "
+        "scheduler file",
     )
     parser.set_defaults(run=run)
 
@@ -100,153 +60,145 @@ def run(args: argparse.Namespace) -> int:
     """Grade, and write pages and gradebooks.
 
     Returns:
-        0; or 3, after listing them, if people have no grade yet or a grade to look at.
+        0; or 3, after listing them, if people have no grade yet.
 
     Raises:
-        UserError: a mistake on the command line, another run with the same --out, a full disk. What
-            was graded is kept.
+        UserError: a mistake in the files of the class, another run on it, a full disk. What was
+            graded is kept.
     """
-    from autograder.isolation import LEVELS
+    from autograder import read_manifest
+    from checks.support import session
     from checks.support.context import Context
-    from instructor.grading.finding.find import find_submissions
-    from instructor.grading.finding.found import Commits, keep_found
-    from instructor.grading.finding.late import parse_due
-    from instructor.grading.pages import write_reports
 
+    from .changes import compare, snapshot
+    from .database import TAKEN_IN, State
+    from .decision_files import keep_versions
+    from .finding.found import keep_found, match_submissions, to_grade
+    from .finding.roster import Roster, read_roster
+    from .fingerprint import Fingerprints, seed_for
     from .grade_missing import grade_missing
-    from .graded_class import class_of, setting_of
-    from .overrides import taking_overrides
-    from .state import State
-    from .summary import say_summary
-    from .text import moment
+    from .graded_class import class_of, decisions_of
+    from .pages import write_reports
+    from .settings import read_settings, seed_of
+    from .summary import print_summary
+    from .work import Task
 
-    if args.engine == "dask" and not args.scheduler:
-        raise UserError("--engine dask needs --scheduler: tcp://HOST:PORT, or a scheduler file.")
-    if (args.again is None) != (args.why is None):
-        raise UserError("--again and --why go together: what to grade again, and the reason.")
-    if args.submissions and args.out.resolve().is_relative_to(args.submissions.resolve()):
-        raise UserError("--out is inside the submissions. Choose a folder elsewhere.")
-    with State(args.out, make=True) as state:
-        previous = _loaded(state, "remembered") or {}
-        remembered = choose_options(args, {} if args.forget else previous)
-        if remembered["submissions"] is None:
-            raise UserError(
-                "Which submissions? Give their folder: python -m instructor grade SUBMISSIONS "
-                "--out OUT"
-            )
-        for name, words in (("due", "Due"), ("at", "What counts is the last commit before")):
-            if remembered[name]:
-                time = parse_due(remembered[name])
-                print(f"{words} {moment(time)}.")
-                if time.tzinfo != UTC and not hasattr(time.tzinfo, "key"):
-                    print(
-                        "  Clock changes of that zone are not known. If it has any, write its "
-                        f"name: --{name} '{time:%Y-%m-%d %H:%M} America/Los_Angeles'."
-                    )
-        options = complete(remembered, args.allow_weak_isolation)
-        roster, kept = choose_roster(
-            args, None if args.forget else _loaded(state, "roster"), options["title"]
-        )
-        options["column"] = roster.column
-        setting = setting_of(options)
-        folder = Path(remembered["submissions"])
-        # checks the folders
-        Context(folder, setting.preset, setting.data, setting.answers, {})
-        found = find_submissions(folder)
-        if args.at and not any(one.repository for one in found):
-            raise UserError(
-                f"--at chooses commits, and {folder} has no clones. Leave it out, or use --due."
-            )
-        commits = Commits(state, folder, remembered["at"], remembered["branch"])
-        seed = _seed(state, args.seed)
-        with _scratch(state) as scratch:
+    folder = args.folder
+    if _make_class(folder):
+        return 0
+    settings = read_settings(folder)
+    _print_times(settings)
+    setting = settings.for_checks(weak=args.allow_weak_isolation)
+    Context(folder, setting.preset, setting.data, setting.answers, {})  # checks the folders
+    roster = read_roster(settings.roster, settings.title) if settings.roster else Roster()
+    matched = match_submissions(folder, settings, roster)
+    people = {person.id: person for person in (*roster.people, *(who for _, who, _ in matched))}
+    people = [*people.values()]
+    with State(folder, make=True) as state, _scratch(state) as scratch:
+        if not args.cluster:  # whose workers look for themselves
+            setting.isolation()
             setting.require_hidden([Path(scratch)])
-            engine = make_engine(args, scratch)
-            level = engine.level()
-            if level == LEVELS[-1] and args.engine == "local":
-                setting.isolation()  # which says what is missing, unless that is allowed
-            elif level == LEVELS[-1] and not args.allow_weak_isolation:
-                raise UserError(
-                    f"Some grading machines only have isolation level {level}: code could read "
-                    "hidden checks there. Fix that, or add --allow-weak-isolation if you trust "
-                    "the code."
-                )
-            # What an interrupted run began stays as it is until a run ends: what the grades were,
-            # and what --again has marked.
-            begun = _loaded(state, "begun") or {
-                "options": previous,
-                "totals": _totals(class_of(state, stale=True)) if previous else {},
-                "history": len(state.history()),
-                "again": [],
-            }
-            with state.transaction():
-                for sentence in differences(previous, remembered):
-                    state.log("option", "", "", "", "", sentence)
-                state.put(
-                    options=json.dumps(options),
-                    remembered=json.dumps(remembered),
-                    roster=json.dumps(kept),
-                )
-                extensions = commits.extensions()
-                keep_found(state, found, roster, args.only_these, commits)
-                with taking_overrides(state, args.out):
-                    if commits.at and extensions != commits.extensions():
-                        keep_found(state, found, roster, args.only_these, commits)
-                    if args.again is not None and [args.again, args.why] not in begun["again"]:
-                        _again(state, args.again, args.why)
-                        begun["again"].append([args.again, args.why])
-                    state.put(begun=json.dumps(begun))
-            counts = grade_missing(state, setting, seed, engine, level, args.apart)
-        graded = class_of(state)
-        write_reports(graded, args.out)
-        gone = [one for one in state.handed() if one.gone]
-        state.put(begun="null")
-    changes = differences(begun["options"], remembered)
+        seed = seed_of(state, settings)
+        keep_versions(folder)
+        decisions = decisions_of(state, folder, people)
+        with state.transaction():
+            keep_found(state, settings, matched, roster, people, decisions.extensions, args.only)
+        again = _mark_again(state, settings, decisions, args.again)
+        manifest = read_manifest(session.MANIFEST).only(setting.problems)
+        fingerprints = Fingerprints(manifest, setting)
+        wanted = {TAKEN_IN: fingerprints.intake, **fingerprints.wanted}
+        tasks = [
+            Task(digest, source, tuple(ids), seed_for(seed, digest), setting, settings.apart)
+            for digest, source in to_grade(state).items()
+            if (ids := state.missing(digest, wanted, args.allow_weak_isolation))
+        ]
+        results = make_engine(args, settings, scratch)
+        slow = grade_missing(state, manifest, wanted, tasks, results)
+        graded = class_of(state, settings, decisions, wanted)
+        graded.column = roster.column
+        before, after = json.loads(state.get("snapshot") or "{}"), snapshot(graded)
+        changes = compare(before, after, again)
+        with state.transaction():
+            for change in changes:
+                state.log(*astuple(change))
+            state.put(snapshot=json.dumps(after), again="null")
+            graded.history = state.history()
+            write_reports(graded, folder)
     if roster.is_gradebook and not roster.column:
-        changes.append(
-            f"The gradebook has no column {options['title']!r}, or several: grades.csv would add "
-            "a new one, and nobody counts as excused. Give its name with the number: --title "
-            "'NAME (12345)'."
+        print(
+            f"The gradebook has no column {settings.title!r}, or several: grades.csv would add a "
+            "new one, and nobody counts as excused. Write its name with the number into "
+            'settings.toml: title = "NAME (12345)".'
         )
-    return say_summary(graded, counts, begun, args.out, changes, gone)
+    return print_summary(graded, folder, changes, len(tasks), slow)
 
 
-def _loaded(state, key):
-    text = state.get(key)
-    return None if text is None else json.loads(text)
+def _make_class(folder: Path) -> bool:
+    """Make the files that people edit, where they are missing.
 
+    Returns:
+        Whether these are the first, and somebody has to say where the submissions are.
 
-def _seed(state, wanted):
-    from autograder import draw_seed
+    Raises:
+        UserError: it looks like the folder of submissions; it cannot be written.
+    """
+    from .database import NAME, State
+    from .decision_files import make_files
+    from .private import private
+    from .settings import NAME as SETTINGS
+    from .settings import TEMPLATE
 
-    there = state.get("seed")
-    if there is None:
-        there = str(draw_seed() if wanted is None else wanted)
-        state.put(seed=there)
-    elif wanted is not None and str(wanted) != there:
-        raise UserError(
-            f"This --out was graded with seed {there}. Omit --seed, or choose another folder."
+    settings = folder / SETTINGS
+    if not settings.exists() and (folder / NAME).is_file():
+        with State(folder):  # an older program's, which is converted
+            pass
+    if first := not settings.exists():
+        if any(folder.glob("*.zip")):
+            raise UserError(
+                f"{folder} has zip files, so it looks like the submissions. Name a new folder for "
+                "the class; the first run makes it, and the submissions are named in its "
+                f"{SETTINGS}."
+            )
+        with private():
+            folder.mkdir(parents=True, exist_ok=True)
+            write_text(settings, TEMPLATE.read_text(encoding="utf-8"))
+    make_files(folder)
+    if first and not (folder / "submissions").is_dir():
+        print(
+            f"Made {folder}. Write into {settings} where the submissions are, and what else "
+            "applies. Then run the same command again."
         )
-    return int(there)
+        return True
+    return False
 
 
-def _totals(graded):
-    """The grade of everybody who has one, by id."""
-    return {
-        entry.person.id: entry.total
-        for entry in graded.entries
-        if entry.final and (entry.report or entry.written or entry.manual)
-    }
+def _print_times(settings):
+    """Print the times that count, and warn where a zone's clock changes are not known."""
+    for name, words in (("due", "Due"), ("at", "What counts is the last commit before")):
+        if time := getattr(settings, name):
+            print(f"{words} {moment(time)}.")
+            if time.tzinfo != UTC and not hasattr(time.tzinfo, "key"):
+                print(
+                    "  Clock changes of that zone are not known. If it has any, write its name: "
+                    f'{name} = "{time:%Y-%m-%d %H:%M} America/Los_Angeles".'
+                )
 
 
-def _again(state, words, why):
-    """Mark what the words name for regrading: a person, checks, or everything."""
-    from instructor.grading.finding.found import to_grade
-    from instructor.grading.finding.people import find_entry
+def _mark_again(state, settings, decisions, words):
+    """Mark what the words name for regrading: a person, checks, or everything.
 
+    Returns:
+        The "digests" and the "checks" that are graded again. An interrupted run's count, too, and
+        with the same words it goes on.
+    """
+    from .finding.found import to_grade
+    from .finding.people import find_entry
     from .graded_class import class_of
 
-    graded, checks, person = class_of(state, stale=True), set(), None
+    marked = json.loads(state.get("again") or "null") or {"digests": [], "checks": []}
+    if words is None or marked.get("words") == words:
+        return marked
+    graded, checks, person = class_of(state, settings, decisions), set(), None
     ids = {entry.person.id for entry in graded.entries}
     for word in words:
         try:
@@ -265,16 +217,18 @@ def _again(state, words, why):
                     f"{word!r} is not a check or question, and --again takes one person."
                 ) from None
             person = find_entry(graded, word).person.id
-    digests = {one.digest for one in state.handed() if person in (None, one.person)} & to_grade(
-        state
-    ).keys()
+    digests = {item.digest for item in state.submissions() if person in (None, item.person)}
+    digests &= to_grade(state).keys()
     if not digests:
-        raise UserError(
-            "There is nothing to grade again: the submission is not where it was found. Give the "
-            "folder that it is in now."
-        )
-    state.log("again", person or "", " ".join(sorted(checks)) or "all checks", "", "", why)
-    state.grade_again(digests, checks or graded.manifest.checks.keys(), why)
+        raise UserError("There is nothing to grade again: nothing was handed in.")
+    named = " ".join(sorted(checks)) or "all checks"
+    checks = checks or {check.id for check in graded.manifest.checks.values() if check.coded}
+    marked = {"words": words, "digests": sorted(digests), "checks": sorted(checks)}
+    with state.transaction():
+        state.log("again", person or "", named, "", "", "")
+        state.grade_again(digests, checks)
+        state.put(again=json.dumps(marked))
+    return marked
 
 
 @contextlib.contextmanager
@@ -292,9 +246,13 @@ def _scratch(state):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def make_engine(args, scratch):
-    """The engine that the command line asks for."""
-    from instructor.grading.engines.cluster import Cluster
-    from instructor.grading.engines.local import Local
+def make_engine(args, settings, scratch) -> Callable[[Iterable], Iterator]:
+    """What runs tasks, here or on a cluster: tasks -> (task, result)."""
+    from . import engine, work
 
-    return Cluster(args.scheduler) if args.engine == "dask" else Local(args.workers, scratch)
+    executors = (
+        functools.partial(engine.cluster, args.cluster)
+        if args.cluster
+        else functools.partial(engine.here, settings.workers, scratch)
+    )
+    return functools.partial(engine.run_all, executors, work.run)

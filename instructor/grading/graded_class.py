@@ -1,129 +1,102 @@
-"""Builds a GradedClass from the state: which submission of a person counts, and for how much."""
+"""Builds a GradedClass: which submission of a person counts, and for how much."""
 
 import base64
 import hashlib
 import hmac
-import json
-import os
 import re
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from checks.support.session import MANIFEST, Setting
-from common.files import UserError
+from checks.support.session import MANIFEST
 from instructor.course import read_course
-from instructor.grading.grades import Entry, GradedClass
 
+from .database import TAKEN_IN, State
+from .decision_files import read_decisions
+from .decisions import EXCUSED, EXTENSION, Decisions
 from .finding import late
 from .finding.found import UNREAD
-from .fingerprint import Fingerprints
-from .marks import resolve
-from .overrides import EXCUSED, EXTENSION
-from .state import State
-
-KEEP = ("latest", "best")
+from .grades import Entry, GradedClass, Person, Submission
+from .settings import Settings, read_settings
 
 
-def load_class(out: Path) -> GradedClass:
-    """The class that was graded into the folder `out`.
+def load_class(folder: Path) -> GradedClass:
+    """The class in a folder, with all results that are stored, whatever has changed since.
 
     Raises:
-        UserError: nothing was graded there, or a grading is running.
+        UserError: nothing was graded there, a grading is running, or a file of the class is wrong.
     """
-    with State(out) as state:
-        return class_of(state)
+    with State(folder) as state:
+        return class_of(state, read_settings(folder), decisions_of(state, folder, state.people()))
 
 
-def load_sources(out: Path) -> dict[str, Path]:
+def load_sources(folder: Path) -> dict[str, Path]:
     """The path of the submission that counts for each person, by id; only graded ones.
 
     Raises:
         UserError: as load_class.
     """
-    with State(out) as state:
-        source = {one.label: Path(os.fsdecode(one.source)) for one in state.handed()}
-        return {
-            entry.person.id: source[entry.source]
-            for entry in class_of(state, stale=True).entries
-            if entry.report
-        }
+    graded = load_class(folder)
+    return {
+        entry.person.id: graded.submissions[entry.person.id].path
+        for entry in graded.entries
+        if entry.report
+    }
 
 
-def options_of(state: State) -> dict:
-    """The options of the last run, as data.
-
-    Raises:
-        UserError: there was none.
-    """
-    if (text := state.get("options")) is None:
-        folder = state.path.parent
-        raise UserError(
-            f"Nothing was graded in {folder}. First: python -m instructor grade SUBMISSIONS --out "
-            f"{folder}"
-        )
-    return json.loads(text)
-
-
-def setting_of(options: dict) -> Setting:
-    """The Setting for these options."""
-    return Setting(
-        hidden=True,
-        gold=Path(options["gold"]),
-        data=options["data"] and Path(options["data"]),
-        preset=options["preset"],
-        weak=options["weak"],
-        seconds=options["seconds"],
-        problems=read_course().numbers,
-    )
-
-
-def class_of(state: State, stale: bool = False) -> GradedClass:
-    """The GradedClass of a state. Results that are to be graded again are pending.
+def class_of(
+    state: State, settings: Settings, decisions: Decisions, wanted: dict[str, str] | None = None
+) -> GradedClass:
+    """The GradedClass of a state.
 
     Args:
-        state: of the class.
-        stale: count those results, too, as if they were not to be graded again.
+        wanted: the fingerprints of today: what has another one is pending. By default, everything
+            that is stored counts.
     """
-    options, manifest = options_of(state), read_course().manifest(MANIFEST)
-    current = ()
-    if not stale:
-        fingerprints = Fingerprints(manifest, setting_of(options))
-        current = fingerprints.wanted, fingerprints.intake
-    due = late.parse_due(options["due"]) if options["due"] else None
-    people, handed, overrides = state.people(), {}, {}
-    for one in state.handed():
-        handed.setdefault(one.person, []).append(one)
-    for one in state.overrides():
-        overrides.setdefault(one.person, []).append(one)
-    column, handout = options["column"], options.get("handout") or ""
-    graded = GradedClass(
-        manifest, options["title"], [], due, column, handout, history=state.history()
-    )
+    manifest = read_course().manifest(MANIFEST)
+    submissions, overrides = {}, {}
+    for submission in state.submissions():
+        submissions.setdefault(submission.person, []).append(submission)
+    for override in decisions.overrides:
+        overrides.setdefault(override.person, []).append(override)
+    people = state.people()
+    ids = {person.id for person in people} | state.left()
+    graded = GradedClass(manifest, settings.title, [], settings.due, handout=settings.handout)
+    graded.decisions, graded.history, graded.codes = decisions, state.history(), _codes(state, ids)
     for person, folder in zip(people, _folders([person.id for person in people]), strict=True):
         start = Entry(person, folder, for_staff=[] if person.enrolled else ["Not in the roster."])
-        _decide(start, overrides.get(person.id, []), manifest)
-        candidates = [
-            _entry(state, manifest, options, due, start, one, current)
-            for one in handed.get(person.id, [])
-        ]
-        graded.entries.append(_chosen(candidates, options["keep"]) if candidates else start)
-    # Includes people who have left: a form may be older.
-    graded.left = state.left()
-    graded.codes = codes(
-        state.get("seed") or "", [*(person.id for person in people), *sorted(graded.left)]
-    )
-    marks = state.marks()
-    latest = {(mark.person, mark.rubric, mark.marker): mark for mark in marks}
-    graded.given = {(mark.person, mark.rubric, mark.points) for mark in latest.values()}
-    _mark(graded, resolve(marks))
+        _decide(start, overrides.get(person.id, []), decisions)
+        own = submissions.get(person.id, [])
+        candidates = [_entry(state, manifest, settings, start, item, wanted) for item in own]
+        entry = _chosen(candidates, settings.keep) if candidates else start
+        if candidates:
+            graded.submissions[person.id] = own[candidates.index(entry)]
+        graded.entries.append(entry)
+    _mark(graded)
     return graded
 
 
-def codes(secret: str, ids: list[str]) -> dict[str, str]:
-    """A unique code for everyone, for anonymous marking: the same in every run."""
-    result, taken = {}, set()
-    for id in ids:
+def decisions_of(state: State, folder: Path, people: list[Person]) -> Decisions:
+    """What people decided, in the files of a class.
+
+    Args:
+        people: who is in the class now.
+
+    Raises:
+        UserError: something in the files is wrong.
+    """
+    ids = {person.id for person in people}
+    left = {person.id for person in state.people()} | state.left()
+    manifest = read_course().manifest(MANIFEST)
+    return read_decisions(folder, ids, left - ids, _codes(state, ids | left), manifest)
+
+
+def _codes(state, ids):
+    """A unique code for everyone, for anonymous marking: the same in every run. People who have
+    left keep theirs: a form may be older.
+    """
+    result, taken, secret = {}, set(), state.get("seed") or ""
+    for id in sorted(ids):
         digest = hmac.digest(secret.encode(), f"code {id}".encode(), "sha256")
         text = base64.b32encode(digest).decode()
         length = next(length for length in range(6, 53) if text[:length] not in taken)
@@ -132,86 +105,90 @@ def codes(secret: str, ids: list[str]) -> dict[str, str]:
     return result
 
 
-def _decide(entry, overrides, manifest):
-    """Apply staff decisions about a person to the entry."""
+def _decide(entry, overrides, decisions):
+    """Apply what staff decided about a person to the entry."""
     entry.excused = "EX in the Canvas gradebook." if entry.person.excused else ""
-    for one in overrides:
-        if one.kind == EXTENSION:
-            entry.extension = int(one.value)
-        elif one.kind == EXCUSED:
-            entry.excused = one.reason
-        elif not one.item or one.item in manifest.checks:
-            entry.manual[one.item] = one.value
-        about = {EXTENSION: f"You have {one.told}", EXCUSED: "You are excused"}
-        told = about.get(one.kind) or f"Staff gave {one.told}{f' for {one.item}' * bool(one.item)}"
-        entry.reasons.append(f"{told}: {one.reason}")
+    for override in overrides:
+        text = f"Staff gave {override.text}{f' for {override.item}' * bool(override.item)}"
+        if override.kind == EXTENSION:
+            entry.extension = int(override.value)
+            text = f"You have {override.text}"
+        elif override.kind == EXCUSED:
+            entry.excused = override.reason
+            text = "You are excused"
+        else:
+            entry.manual[override.item] = override.value
+        entry.reasons.append(f"{text}: {override.reason}")
+    for request in decisions.requests:
+        if request.person == entry.person.id and request.answer not in ("", *_reasons(overrides)):
+            entry.reasons.append(f"Your question about {request.check}: {request.answer}")
 
 
-def _mark(graded, parts):
+def _reasons(overrides):
+    return [override.reason for override in overrides]
+
+
+def _mark(graded):
     """Add the marks of written parts to the class."""
     entries = {entry.person.id: entry for entry in graded.entries}
-    for (id, rubric), part in parts.items():
-        check = graded.manifest.checks.get(rubric)
-        if id not in entries or check is None or check.coded:
-            continue  # of someone who has left, or of a part that no longer exists
-        if part.counts.points is not None:  # scaled to today's points
-            scale = check.points / part.counts.most if part.counts.most else 1
-            entries[id].written[rubric] = round(part.counts.points * scale, 4)
+    for (id, rubric), part in graded.decisions.parts().items():
+        if part.points is not None:
+            entries[id].written[rubric] = part.points
         if part.comment:
             entries[id].comments[rubric] = part.comment
-        if part.pair:
-            graded.marked_twice.append((rubric, *part.pair))
-        for other in part.others:
-            graded.conflicts.append(
-                f"{rubric} of {id}: {other.marker} gives {other.points:g}, "
-                f"{part.counts.marker} {part.counts.points:g}, which counts"
-            )
+        points = [*part.marks.values()]
+        if len(points) > 1:
+            graded.marked_twice.append((rubric, *points[:2]))
+        if part.points is None and points:
+            marks = ", ".join(f"{marker} gives {mark:g}" for marker, mark in part.marks.items())
+            graded.conflicts.append(f"{rubric} of {id}: {marks}")
 
 
-def _entry(state, manifest, options, due, start, one, current):
+def _entry(state, manifest, settings, start, item: Submission, wanted):
     """The person's Entry if this submission counts."""
-    submitted = datetime.fromisoformat(one.submitted) if one.submitted else None
+    submitted = datetime.fromisoformat(item.submitted) if item.submitted else None
     entry = replace(
-        start, source=one.label, submitted=submitted, remarks=[], for_staff=[*start.for_staff]
+        start, source=item.label, submitted=submitted, remarks=[], for_staff=[*start.for_staff]
     )
     entry.days_late = late.days_late(
-        submitted, due, options["grace"], one.late, options["canvas_late_days"], start.extension
+        submitted,
+        settings.due,
+        settings.grace_minutes,
+        item.late,
+        settings.canvas_late_days,
+        start.extension,
     )
     entry.penalty = late.penalty(
-        entry.days_late,
-        options["late_percent"] / 100,
-        options["free_days"],
-        options["late_cap"] / 100,
+        entry.days_late, settings.late_percent / 100, settings.free_days, settings.late_cap / 100
     )
-    if one.late and (submitted is None or due is None):
-        days = (
-            f"{entry.days_late} day{'s' * (entry.days_late != 1)} late"
-            if entry.days_late
-            else "on time"
+    if item.late and (submitted is None or settings.due is None):
+        days = f"{entry.days_late} day{'s' * (entry.days_late != 1)} late"
+        entry.remarks.append(
+            "It is marked as late, without a time: that counts as "
+            f"{days if entry.days_late else 'on time'}."
         )
-        entry.remarks.append(f"It is marked as late, without a time: that counts as {days}.")
     coded = [check.id for check in manifest.checks.values() if check.coded]
-    grading = state.grading(one.digest, *current) if one.digest else None
-    if not one.digest:
-        entry.refused = one.remark
-    elif grading is None:
-        entry.pending = coded
-    elif grading[0]["refused"]:
-        entry.refused = grading[0]["refused"]
+    outcomes = state.outcomes(item.digest, wanted) if item.digest else {}
+    if not item.digest:
+        entry.refused = item.remark
+    elif refused := outcomes.get(TAKEN_IN, {}).get("refused"):
+        entry.refused = refused
     else:
-        entry.report = _report(manifest, *grading)
+        if outcomes.keys() - {TAKEN_IN}:
+            entry.report = _report(manifest, outcomes)
         graded = {check["id"] for check in entry.checks if check["verdict"]}
         entry.pending = [id for id in coded if id not in graded and id not in entry.manual]
-    if one.digest and one.remark:
-        of_staff = one.digest.startswith(UNREAD) or not start.person.enrolled
-        (entry.for_staff if of_staff else entry.remarks).append(one.remark)
+    if item.digest and item.remark:
+        of_staff = item.digest.startswith(UNREAD) or not start.person.enrolled
+        (entry.for_staff if of_staff else entry.remarks).append(item.remark)
     return entry
 
 
-def _report(manifest, grading, outcomes):
+def _report(manifest, outcomes):
     """A report as from autograder.report.as_dict, with today's points and titles, of the graded
     checks in the manifest.
     """
+    taken_in = {"notices": [], "isolation": "", "isolation_reason": ""} | outcomes.get(TAKEN_IN, {})
     checks = []
     for check in manifest.checks.values():
         if check.coded and check.id in outcomes:
@@ -231,9 +208,9 @@ def _report(manifest, grading, outcomes):
         "score": sum(check["score"] for check in checks),
         "max_score": total,
         "max_score_here": sum(check["max_score"] for check in checks),
-        "notices": grading["notices"],
-        "isolation": grading["isolation"],
-        "isolation_reason": grading["isolation_reason"],
+        "notices": taken_in["notices"],
+        "isolation": taken_in["isolation"],
+        "isolation_reason": taken_in["isolation_reason"],
         "seconds": sum(check["seconds"] for check in checks),
         "checks": checks,
     }

@@ -1,9 +1,13 @@
 """The results of grading a class: the data behind pages and gradebooks."""
 
+import os
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from autograder import Manifest, Verdict
+
+from .decisions import Decisions
 
 GRADER_ERROR = Verdict.GRADER_ERROR.value
 
@@ -25,6 +29,37 @@ class Person:
     github: str = ""
     enrolled: bool = True
     excused: bool = False
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A submission as the last run found it.
+
+    Attributes:
+        label: its path in the folder of submissions, for messages.
+        person: the id of whose it is.
+        source: its path, in bytes because names may not be valid text.
+        digest: of its content; "" if it cannot be graded, and the remark says why.
+        submitted: when, as text; None if unknown.
+        late: what an export says; None if it doesn't.
+        entry: the name that it had in the download.
+        system: where the download is from: "canvas", "moodle", "gradescope" or "".
+    """
+
+    label: str
+    person: str
+    source: bytes
+    digest: str
+    submitted: str | None = None
+    late: bool | None = None
+    remark: str = ""
+    entry: bytes = b""
+    system: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(os.fsdecode(self.source))
 
 
 @dataclass
@@ -115,8 +150,7 @@ class GradedClass:
         title: of the assignment. column: its column in Canvas, if named differently.
         due: the due date, if one was given.
         handout: the address of handout.html; "" if it is not known.
-        given: (person's id, id of a written part, points) of each marker's latest marks.
-        left: ids of people who have left.
+        decisions: of the staff. submissions: the one that counts for each person, by id.
         marked_twice: (id of a written part, one marker's points, another's) where two marked it.
         conflicts: sentences for the staff: where two markers gave different points.
         history: the changes, as in State.history.
@@ -129,8 +163,8 @@ class GradedClass:
     due: datetime | None = None
     column: str = ""
     handout: str = ""
-    given: set[tuple[str, str, float]] = field(default_factory=set)
-    left: set[str] = field(default_factory=set)
+    decisions: Decisions = field(default_factory=Decisions)
+    submissions: dict[str, Submission] = field(default_factory=dict)
     marked_twice: list[tuple[str, float, float]] = field(default_factory=list)
     conflicts: list[str] = field(default_factory=list)
     history: list[tuple[str, ...]] = field(default_factory=list)

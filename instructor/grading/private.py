@@ -17,23 +17,19 @@ def private():
         os.umask(before)
 
 
-@contextlib.contextmanager
-def writing_all(texts: dict[Path, str]):
-    """Write UTF-8 text files, all or none: they get their names when the block ends without an
-    error, and their old content back if one of them cannot get its name. Files that already have
-    the right content are left alone. The block is `private`.
+def write_all(contents: dict[Path, bytes]) -> None:
+    """Write files, all or none: they get their names last, and their old content back if one of
+    them cannot get its name. Files that already have the right content are left alone.
 
     Raises:
         UserError: as `writing`.
     """
-    old = {path: path.read_bytes() if path.is_file() else None for path in texts}
-    new = {path: text.encode("utf-8") for path, text in texts.items()}
+    old = {path: path.read_bytes() if path.is_file() else None for path in contents}
+    new = {path: content for path, content in contents.items() if content != old[path]}
     try:
         with private(), contextlib.ExitStack() as stack:
-            for path in new:
-                if new[path] != old[path]:
-                    stack.enter_context(writing(path)).write_bytes(new[path])
-            yield
+            for path, content in new.items():
+                stack.enter_context(writing(path)).write_bytes(content)
     except BaseException:
         for path in filter(Path.is_file, new):
             if old[path] is None:

@@ -1,4 +1,6 @@
-"""Stores in the state who is in the class and what they handed in."""
+"""Who handed in what: matches the submissions in the folders with the people of the class, and
+stores both in the state.
+"""
 
 import hashlib
 import json
@@ -10,88 +12,50 @@ from pathlib import Path
 
 from autograder.report import harmless
 from common.files import UserError
+from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
-from instructor.grading.overrides import EXTENSION
-from instructor.grading.state import Handed, State
+from instructor.grading.grades import Person, Submission
+from instructor.grading.settings import Settings
 
 from .commits import take_commit
-from .find import Found
-from .late import deadline, parse_due
+from .find import Found, find_submissions
+from .late import deadline
 from .repository import Unreadable
 from .roster import Roster
 
 UNREAD = "unread "  # prefix of the digest of a submission that could not be read
-COMMITS = "commits"  # the folder for zips of commits, beside the state
-GRADED = "commits by deadline"  # the setting that keeps them
+COMMITS = "commits"  # the folder for zips of commits, in the class's
+GRADED = "commits by deadline"  # the text that keeps which commits were graded
+
+Matched = tuple[Found, Person, str]  # a submission, whose it is, and a remark
 
 
-class Commits:
-    """Takes the commits of clones that count.
-
-    Args:
-        state: of the class. It keeps which commits were graded after a deadline.
-        folder: the folder of submissions, by which zips are named.
-        at: the deadline as text, which a person's extension moves; None for the last commit.
-        branch: which one counts; None for the one that HEAD names.
-    """
-
-    def __init__(self, state: State, folder: Path, at: str | None, branch: str | None):
-        self.at = at and parse_due(at)
-        self.branch = branch
-        self._state = state
-        self._graded = json.loads(state.get(GRADED) or "{}")
-        place = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]
-        self._folder = state.path.parent / COMMITS / place
-
-    def extensions(self) -> dict[str, float]:
-        """The days that people have more, by id."""
-        overrides = self._state.overrides()
-        return {one.person: one.value for one in overrides if one.kind == EXTENSION}
-
-    def archive(self, clone: Found) -> Path:
-        """The zip of a clone's commit: the same for all of its commits."""
-        plain = re.sub(r"[^A-Za-z0-9_-]+", "-", clone.label)[:100]
-        unique = hashlib.sha256(clone.label.encode()).hexdigest()[:12]
-        return self._folder / f"{plain}-{unique}.zip"
-
-    def take(self, clone: Found, person: str) -> tuple[Found, str]:
-        """The submission with a zip of the commit in place of the clone, and remarks.
-
-        Raises:
-            Unreadable, OSError: the clone cannot be read now.
-        """
-        at = self.at and deadline(self.at, self.extensions().get(person, 0))
-        key = f"{at and at.isoformat()} {self.branch or ''} {person}/{clone.label}"
-        found, commit, remarks = take_commit(
-            clone, self.archive(clone), at, self.branch, self._graded.get(key)
-        )
-        if commit and at and at <= datetime.now(UTC):
-            self._graded.setdefault(key, commit)
-        return found, remarks
-
-    def keep(self) -> None:
-        """Keep which commit the first run after a deadline graded, for later runs."""
-        self._state.put(**{GRADED: json.dumps(self._graded)})
-
-
-def keep_found(
-    state: State, found: list[Found], roster: Roster, only: bool, commits: Commits
-) -> None:
-    """Store the people and their submissions in the state.
-
-    What only an earlier run found is kept as gone, with its people: a run on half of a class must
-    not delete the other half's grades. People with marks or decisions are kept, too.
+def match_submissions(folder: Path, settings: Settings, roster: Roster) -> list[Matched]:
+    """Find the submissions of a class, and whose each is.
 
     Args:
-        only: whether to forget all other people and submissions.
-        commits: takes those of clones.
+        folder: of the class.
 
     Raises:
-        UserError: no submission belongs to anybody in the roster.
+        UserError: there are none, or none belongs to anybody in the roster.
     """
-    matched = [(submission, *roster.match(submission)) for submission in found]
+    found = []
+    for place in settings.submissions:
+        if folder.resolve().is_relative_to(place.resolve()):
+            raise UserError(
+                f"The class's folder, {folder}, is inside the submissions, {place}. Use a folder "
+                "elsewhere."
+            )
+        where = "" if len(settings.submissions) == 1 else f"{os.path.relpath(place, folder)}/"
+        found += [replace(item, label=where + item.label) for item in find_submissions(place)]
+    if settings.at and not any(item.repository for item in found):
+        raise UserError(
+            "settings.toml: `at` chooses commits, but there are no clones among the submissions. "
+            'Write at = "", and perhaps the time as `due`.'
+        )
+    matched = [(item, *roster.match(item)) for item in found]
     if roster.people and not any(person.enrolled for _, person, _ in matched):
-        labels = [submission.label for submission in found if not submission.paper]
+        labels = [item.label for item in found if not item.paper]
         people = ", ".join(f"{person.name} ({person.id})" for person in roster.people[:3])
         raise UserError(
             harmless(
@@ -101,85 +65,119 @@ def keep_found(
                 "assignment-ID."
             )
         )
-    people, before = {person.id: person for person in roster.people}, state.handed()
-    handed = []
-    for submission, person, remark in matched:
-        if submission.paper and not (roster.people and person.enrolled):
-            continue
-        people.setdefault(person.id, person)
-        handed.append(_handed(submission, person, remark, before, commits))
-    sources = {one.source for one in handed}
-    contents = {(one.digest, one.person) for one in handed}
-    labels = {one.label for one in handed}
-    gone = [
-        # the label of another one may be the same, in another folder
-        replace(
-            one,
-            gone=True,
-            label=harmless(os.fsdecode(one.source)) if one.label in labels else one.label,
-        )
-        for one in (() if only else before)
-        if one.source not in sources and (one.digest, one.person) not in contents
+    # a page or a table may be the course's own
+    return [
+        (item, person, remark)
+        for item, person, remark in matched
+        if not item.paper or roster.people and person.enrolled
     ]
-    known = {person.id: person for person in state.people()}
-    stay = {one.person for one in gone} | (set() if only else state.decided())
-    for id in stay & known.keys() - people.keys():
-        people[id] = replace(known[id], enrolled=not roster.people)
+
+
+def keep_found(
+    state: State,
+    settings: Settings,
+    matched: list[Matched],
+    roster: Roster,
+    people: list[Person],
+    extensions: dict[str, float],
+    only: bool,
+) -> None:
+    """Store the class and its submissions; of clones, the commits that count.
+
+    Args:
+        people: everybody in the class: the roster's, and others who handed in.
+        extensions: the days that people have more, by id.
+        only: whether people may have lost their submission since the last run.
+
+    Raises:
+        UserError: somebody has, although they may not: perhaps the wrong folder.
+    """
+    before = state.submissions()
+    graded = json.loads(state.get(GRADED) or "{}")
+    submissions = [
+        _taken(state, settings, item, person, remark, extensions, before, graded)
+        for item, person, remark in matched
+    ]
+    now = {submission.person for submission in submissions}
+    lost = {item.person for item in before if item.digest} - now
+    if roster.people:  # others have left
+        lost &= {person.id for person in roster.people}
+    lost = sorted(lost)
+    if lost and not only:
+        raise UserError(
+            harmless(
+                f"{len(lost)} people had a submission in the last run and have none now: "
+                f"{', '.join(lost[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
+                "files back, or add their folder to `submissions` in settings.toml. If they are "
+                "gone on purpose, add --only: then what is there now counts, and nothing else."
+            )
+        )
     # Keep the order in which they were first found: without times, the last one is the latest.
-    first = {(one.digest, one.person): n for n, one in enumerate(before)}
-    everything = [*gone, *handed]
-    everything.sort(key=lambda one: first.get((one.digest, one.person), len(before)))
-    state.put_found(list(people.values()), everything)
-    commits.keep()
+    first = {(item.digest, item.person): n for n, item in enumerate(before)}
+    submissions.sort(key=lambda item: first.get((item.digest, item.person), len(before)))
+    state.put_found(people, submissions)
+    state.put(**{GRADED: json.dumps(graded)})
 
 
-def _handed(submission, person, remark, before, commits):
+def _taken(state, settings, item, person, remark, extensions, before, graded):
     """The submission as the state stores it."""
-    unread = ""
+    source, unread = item.source, ""
     try:
-        if submission.repository:
-            submission = replace(submission, source=commits.archive(submission))
-            submission, more = commits.take(submission, person.id)
+        if item.repository:
+            source = _archive(state.path.parent, item)
+            item, more = _commit(settings, item, source, person, extensions, graded)
             remark = " ".join(filter(None, (remark, more)))
-        digest = "" if submission.problem else digest_submission(submission.source)
+            source = item.source
+        digest = "" if item.problem else digest_submission(source)
     # perhaps temporary: an earlier grade is kept, and without one there is none
     except OSError as error:
         unread = f"It cannot be read now: {error.strerror}."
     except Unreadable as error:
         unread = f"It cannot be read now: {error}"
-    source = os.fsencode(submission.source.absolute())
+    path = os.fsencode(source.absolute())
     if unread:
-        digest = UNREAD + submission.label
+        digest = UNREAD + item.label
         for known in before:
-            if known.source == source and known.person == person.id and known.digest:
-                return replace(known, remark=unread, gone=False)
-    return Handed(
-        submission.label,
+            if (known.source, known.person) == (path, person.id) and known.digest:
+                return replace(known, remark=unread)
+    return Submission(
+        item.label,
         person.id,
-        source,
+        path,
         digest,
-        submission.submitted and submission.submitted.isoformat(),
-        submission.late,
-        unread or submission.problem or remark,
+        item.submitted and item.submitted.isoformat(),
+        item.late,
+        unread or item.problem or remark,
+        os.fsencode(getattr(item, "entry", "")),
+        getattr(item, "system", ""),
     )
+
+
+def _archive(folder, clone):
+    """The zip of a clone's commit: the same for all of its commits."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", clone.label)[:100]
+    unique = hashlib.sha256(os.fsencode(clone.source.absolute())).hexdigest()[:12]
+    return folder / COMMITS / f"{plain}-{unique}.zip"
+
+
+def _commit(settings, clone, archive, person, extensions, graded):
+    """The submission with a zip of the commit that counts in place of the clone, and remarks. The
+    first run after a deadline decides which commit that is, for remarks of later ones.
+    """
+    at = settings.at and deadline(settings.at, extensions.get(person.id, 0))
+    key = f"{at and at.isoformat()} {settings.branch} {person.id}/{clone.label}"
+    taken, commit, remarks = take_commit(
+        clone, archive, at, settings.branch or None, graded.get(key)
+    )
+    if commit and at and at <= datetime.now(UTC):
+        graded.setdefault(key, commit)
+    return taken, remarks
 
 
 def to_grade(state: State) -> dict[str, str]:
     """The path of each submission that can be graded, by its digest; equal ones are graded once."""
-    sources = {}
-    for one in state.handed():
-        path = Path(os.fsdecode(one.source))
-        if (
-            one.digest
-            and not one.digest.startswith(UNREAD)
-            and (not one.gone or _is_still(path, one.digest))
-        ):
-            sources[one.digest] = str(path)
-    return sources
-
-
-def _is_still(path, digest):
-    try:
-        return digest_submission(path) == digest
-    except OSError:
-        return False
+    return {
+        item.digest: str(item.path)
+        for item in state.submissions()
+        if item.digest and not item.digest.startswith(UNREAD)
+    }

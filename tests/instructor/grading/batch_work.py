@@ -1,7 +1,7 @@
 """Stands for grading in tests of batches: quick, and the same for the same task. Also a program:
 grade with it instead of the real thing.
 
-`python tests/instructor/grading/batch_work.py grade SUBMISSIONS --out OUT ...`
+`python tests/instructor/grading/batch_work.py grade CLASS ...`
 """
 
 import hashlib
@@ -59,7 +59,7 @@ def run(task):
 
 def run_few(task, really=("1h-2-basic", "1h-5-hidden")):
     """As run, but with these checks graded."""
-    from instructor.grading.engines import work
+    from instructor.grading import work
 
     result = work.run(replace(task, checks=tuple(id for id in task.checks if id in really)))
     if "report" in result:
@@ -78,11 +78,7 @@ class Here:
     def __init__(self, run=run, stop=None):
         self.run, self.stop, self.tasks = run, stop, []
 
-    def level(self):
-        """Return a strong level."""
-        return "bubblewrap 0.8.0"
-
-    def results(self, tasks):
+    def __call__(self, tasks):
         """Yield each task with its result."""
         for task in tasks:
             if self.stop is not None and len(self.tasks) >= self.stop:
@@ -99,18 +95,12 @@ def _seen(path):
 
 def main() -> int:
     """The command line of `python -m instructor`, with the work above."""
+    from checks.support.session import Setting
     from instructor import __main__ as program
-    from instructor.grading import command
-    from instructor.grading.engines import cluster, local
+    from instructor.grading import work
 
-    class Quick(local.Local):
-        level = Here.level  # nothing of a submission runs
-
-    command.make_engine = lambda args, scratch: (
-        cluster.Cluster(args.scheduler, run)
-        if args.engine == "dask"
-        else Quick(args.workers, scratch, run)
-    )
+    work.run = run
+    Setting.isolation = Setting.require_hidden = lambda *_: None  # nothing of a submission runs
     return program.main()
 
 

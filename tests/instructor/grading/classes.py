@@ -21,11 +21,11 @@ from instructor import ROOT
 from instructor import __main__ as program
 from instructor.course import read_course
 from instructor.grading import command
+from instructor.grading.database import TAKEN_IN, State
+from instructor.grading.decision_files import COLUMNS
 from instructor.grading.fingerprint import Fingerprints
-from instructor.grading.graded_class import load_class, setting_of
-from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.options import DEFAULTS, complete
-from instructor.grading.state import Handed, State
+from instructor.grading.graded_class import load_class
+from instructor.grading.grades import Entry, GradedClass, Person, Submission
 
 CODE = (SOLUTION / "model.py").read_text(encoding="utf-8")
 HOME = "src/submission"  # where a clone has it
@@ -41,24 +41,33 @@ def hand_in(folder, *names):
     return folder
 
 
+def set_up(out, **settings):
+    """Write the settings of a class, whose folder is returned; others are the defaults."""
+    lines = [
+        # JSON's texts, numbers and lists are TOML's, too
+        f"{name} = {json.dumps(value, default=str)}\n"
+        for name, value in settings.items()
+    ]
+    out.mkdir(exist_ok=True)
+    (out / "settings.toml").write_text("".join(lines), encoding="utf-8")
+    return out
+
+
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """A function that grades tmp_path/class into tmp_path/out; it returns the exit code."""
+    """A function that grades the class in tmp_path/out, with the submissions in tmp_path/class; it
+    returns the exit code. Settings stay for later calls.
+    """
     monkeypatch.setattr(Setting, "isolation", lambda self: None)
     monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
+    settings = {"submissions": ["../class"]}
 
-    def grade(*arguments, folder="class", engine=None):
-        monkeypatch.setattr(command, "make_engine", lambda args, scratch: engine or Here())
-        words = [str(tmp_path / folder)] if folder else []
-        return cli("grade", *words, "--out", tmp_path / "out", *arguments)
+    def grade(*arguments, engine=None, **changes):
+        monkeypatch.setattr(command, "make_engine", lambda *_: engine or Here())
+        settings.update(changes)
+        return cli("grade", set_up(tmp_path / "out", **settings), *arguments)
 
     return grade
-
-
-@pytest.fixture
-def merge(tmp_path):
-    """A function that runs `merge` on tmp_path/out."""
-    return lambda *arguments: cli("merge", tmp_path / "out", *arguments)
 
 
 def cli(*arguments):
@@ -83,11 +92,12 @@ def page_of(tmp_path, person):
     return (tmp_path / "out" / "students" / person / "feedback.html").read_text(encoding="utf-8")
 
 
-def override(tmp_path, *lines):
-    """Write what staff decided into tmp_path/out."""
-    text = "\n".join(["id,extension days,excused,check,points,reason", *lines, ""])
-    (tmp_path / "out").mkdir(exist_ok=True)
-    (tmp_path / "out" / "overrides.csv").write_text(text, encoding="utf-8")
+def decide(tmp_path, *lines, file="overrides.csv"):
+    """Write lines that staff decided into a file of tmp_path/out; "written/eva.csv" has marks."""
+    header = COLUMNS.get(file, ("id", "rubric", "points", "comment"))
+    path = tmp_path / "out" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([",".join(header), *lines, ""]), encoding="utf-8")
 
 
 # Clones
@@ -240,20 +250,19 @@ def _unusual(graded):
 
 
 def keep_class(graded, out):
-    """Put a class into a state, as `grade` leaves it; marks, and what staff decided, are not in
-    it.
-    """
+    """Put a class into a folder, as `grade` leaves it; what staff decided is not in it."""
+    set_up(out, title=graded.title, due=graded.due.isoformat() if graded.due else "")
     with State(out, make=True) as state:
-        given = {"title": graded.title, "due": graded.due and graded.due.isoformat()}
-        options = complete(DEFAULTS | given, weak=False) | {"column": graded.column}
-        wanted = Fingerprints(graded.manifest, setting_of(options)).wanted
-        state.put(options=json.dumps(options), seed="1")
-        handed = []
+        fingerprints = Fingerprints(graded.manifest, Setting(hidden=True, seconds=240))
+        wanted = {TAKEN_IN: fingerprints.intake, **fingerprints.wanted}
+        state.put(seed="1")
+        submissions = []
         for entry in graded.entries:
             id, digest = entry.person.id, "" if entry.refused else entry.person.id
             if entry.source:
                 time = entry.submitted and entry.submitted.isoformat()
-                handed.append(Handed(entry.source, id, b"", digest, time, None, entry.refused))
+                row = entry.source, id, b"", digest, time, None, entry.refused
+                submissions.append(Submission(*row))
             if entry.report:
-                state.put_report(digest, "", wanted, entry.report)
-        state.put_found([entry.person for entry in graded.entries], handed)
+                state.put_report(digest, wanted, entry.report | {"refused": ""})
+        state.put_found([entry.person for entry in graded.entries], submissions)

@@ -12,31 +12,20 @@ import urllib.request
 
 import psutil
 import pytest
+from classes import cli, set_up
 from distributed import Client
-from test_batch import QUICK, command, submissions, verdicts
+from test_grade import QUICK, students, verdicts
 
-from autograder.trial import choose
 from common.files import UserError
 from conftest import ROOT
-from instructor.grading.engines.cluster import Cluster
+from instructor.grading import engine
 
 DASK = [sys.executable, "-m", "dask"]
-DOCUMENT = (
-    (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8").split("### On a cluster")[1]
-)
-LEVEL = f"""
-import sys
-sys.path.insert(0, {str(ROOT)!r})
-import instructor
-from common.files import UserError
-from instructor.grading.engines import cluster
-cluster.ANSWERS, cluster.COMES = 3, 3
-try:
-    print(cluster.Cluster(sys.argv[1]).level())
-except UserError as error:
-    print(error)
-"""
+DOCUMENT = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+DOCUMENT = DOCUMENT.split("### On a cluster")[1]
 PLAIN = {"DASK_CONFIG": "/nowhere"}  # whatever Dask's configuration is here
+# the repository, as documented, and where batch_work is
+PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'instructor' / 'grading'}"}
 
 
 def options(program):
@@ -52,16 +41,15 @@ def start(tmp_path_factory):
     """
     started = []
 
-    def run(*workers, **environment):
+    def run(workers, **environment):
         folder = tmp_path_factory.mktemp("dask")
-        path = str(ROOT / "tests" / "instructor" / "grading")  # where batch_work is
-        programs = [([*DASK, "scheduler", "--port", "0", *options("scheduler")], {})]
-        for n, own in enumerate(workers):
+        programs = [[*DASK, "scheduler", "--port", "0", *options("scheduler")]]
+        for n in range(workers):
             words = [*DASK, "worker", "--local-directory", str(folder / str(n))]
-            programs.append(([*words, *options("worker")], {"PYTHONPATH": path, **own}))
-        for words, own in programs:
+            programs.append([*words, *options("worker")])
+        for words in programs:
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-            own = {**os.environ, **environment, **own}
+            own = {**os.environ, **PATHS, **environment}
             started.append(subprocess.Popen(words, **quiet, env=own))
         return folder / "scheduler.json", started[-len(programs) :]
 
@@ -71,23 +59,10 @@ def start(tmp_path_factory):
         process.wait()
 
 
-def answer(scheduler, **environment):
-    """What asking for the level gives: the level or a sentence, and nothing else."""
-    done = subprocess.run(
-        [sys.executable, "-c", LEVEL, str(scheduler)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        encoding="utf-8",
-    )
-    assert done.stderr == "" and done.stdout.count("\n") == 1, done.stdout + done.stderr
-    return done.stdout.strip()
-
-
-def grading(folder, out, file, **environment):
-    """A grading by a cluster, which has begun; a worker here may have no isolation."""
-    words = "--seed 5 --engine dask --allow-weak-isolation --scheduler".split()
+def grading(out, scheduler, **environment):
+    """A grading by a cluster, which has begun."""
     return subprocess.Popen(
-        [*QUICK, "grade", folder, "--out", out, *words, file],
+        [*QUICK, "grade", out, "--cluster", str(scheduler)],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdout=subprocess.PIPE,
@@ -105,87 +80,63 @@ def until_graded(grading, part):
     return read
 
 
-def until(condition):
-    """Wait for something that comes sooner or later."""
+def wait_for(file, workers):
+    """Wait for a scheduler's file, and for so many workers."""
     end = time.monotonic() + 60
-    while not condition():
+    while not file.exists():
         assert time.monotonic() < end
         time.sleep(0.2)
-
-
-def workers_of(file, count):
-    """The addresses of a cluster's workers, once there are so many."""
-    until(file.exists)
     with Client(scheduler_file=str(file), set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=60)
-        return list(client.scheduler_info(n_workers=-1)["workers"])
+        client.wait_for_workers(workers, timeout=60)
 
 
-def test_the_weakest_worker_counts_and_a_killed_one_loses_nothing(start, tmp_path):
-    """The first of two workers does not find bubblewrap; the other is killed in the middle."""
-    file, processes = start({"PATH": os.path.dirname(sys.executable)}, {}, **PLAIN)
-    folder = submissions(tmp_path / "class", 12, pause=range(12))
-    local = command("grade", folder, "--out", tmp_path / "local", "--seed", "5")
-    assert local.returncode == 0, local.stderr
-    address = workers_of(file, 2)[0]
-    if choose().level.startswith("bubblewrap"):
-        assert not Cluster(str(file)).level().startswith("bubblewrap")
-    assert "it is a worker" in answer(address, **PLAIN)
-    process = grading(folder, tmp_path / "out", file, **PLAIN)
+def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start, tmp_path):
+    file, processes = start(2, **PLAIN)
+    students(tmp_path / "class", 12, pause=range(12))
+    local = set_up(tmp_path / "local", submissions=["../class"], seed=5)
+    assert subprocess.run([*QUICK, "grade", local], cwd=ROOT, capture_output=True).returncode == 0
+    wait_for(file, 2)
+    out = set_up(tmp_path / "out", submissions=["../class"], seed=5)
+    process = grading(out, file, **PLAIN)
     until_graded(process, "1/12")
     for member in [*psutil.Process(processes[2].pid).children(), processes[2]]:
         member.kill()
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
-    assert verdicts(tmp_path / "out") == verdicts(tmp_path / "local")
+    assert verdicts(out) == verdicts(local)
 
 
 @pytest.mark.full
 def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
-    file, processes = start({}, **PLAIN)
-    folder = submissions(tmp_path / "class", 12, pause=range(12))
-    workers_of(file, 1)
-    process = grading(folder, tmp_path / "out", file, **PLAIN)
+    file, processes = start(1, **PLAIN)
+    students(tmp_path / "class", 12, pause=range(12))
+    wait_for(file, 1)
+    process = grading(set_up(tmp_path / "out", submissions=["../class"]), file, **PLAIN)
     read = until_graded(process, "1/12")
     processes[0].kill()
     read += process.communicate(timeout=120)[1]
     lines = [line for line in re.split(r"[\r\n]", read) if line and not line.startswith("Grading:")]
     assert process.returncode == 2 and len(lines) == 1, read
-    assert "is lost" in lines[0] and "run the same command" in lines[0]
+    assert "No Dask cluster" in lines[0] and "What was graded is kept" in lines[0]
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "message"),
-    [
-        ("tcp://127.0.0.1:1", "Connection refused"),
-        ("tls://127.0.0.1:1", "check your TLS configuration"),
-        ("http://127.0.0.1:1", "unknown address scheme 'http'"),
-        ("missing.json", "there is no such file"),
-        ("words.json", "it is not a scheduler file"),
-    ],
+    "scheduler", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1", "http://127.0.0.1:1", "words.json", "x"]
 )
-def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, scheduler, message):
+def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch, scheduler):
+    monkeypatch.setattr(engine, "CONNECTS", 2)
+    students(tmp_path / "class", 1)
     (tmp_path / "words.json").write_text("tcp://127.0.0.1:1", encoding="utf-8")
     scheduler = tmp_path / scheduler if scheduler.endswith(".json") else scheduler
-    sentence = answer(scheduler, **PLAIN)
-    assert sentence.startswith(f"No Dask scheduler answers at {scheduler}: ")
-    assert message in sentence and "docs/instructors.md" in sentence
+    out = set_up(tmp_path / "out", submissions=["../class"])
+    with pytest.raises(
+        UserError, match=f"No Dask cluster at {scheduler} can grade: .*instructors.md"
+    ):
+        cli("grade", out, "--cluster", scheduler)
 
 
 @pytest.mark.full
-def test_a_cluster_that_cannot_grade_is_a_sentence(start, monkeypatch):
-    file, _ = start(**PLAIN)
-    until(file.exists)
-    assert "has no workers" in answer(file, **PLAIN)
-    file, _ = start({}, **PLAIN)
-    workers_of(file, 1)
-    monkeypatch.setattr("instructor.grading.engines.cluster.ROOT", "/nowhere")
-    with pytest.raises(UserError, match="cannot read /nowhere"):
-        Cluster(str(file)).level()
-
-
-@pytest.mark.full
-def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_path):
+def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_path, monkeypatch):
     if not shutil.which("openssl"):
         pytest.skip("there is no openssl")
     block = next(block for block in DOCUMENT.split("```") if "openssl" in block)
@@ -197,17 +148,27 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_pat
         subprocess.run(words, check=True, capture_output=True, env=environment)
         settings.append({"DASK_CONFIG": str(home / ".config" / "dask")})
     mine, other = settings
-    file, processes = start({}, **mine)
-    until(file.exists)
+    file, processes = start(1, **mine)
+    students(tmp_path / "class", 3)
+    out = set_up(tmp_path / "out", submissions=["../class"])
+    end = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < end
+        time.sleep(0.2)
     address = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
     plain = address.replace("tls:", "tcp:")
-    assert "TLS configuration" in answer(address, **PLAIN)
-    assert "certificate verify failed" in answer(address, **other)
-    assert "No Dask scheduler answers" in answer(plain, **PLAIN)
-    assert "encryption required" in answer(plain, **mine)
-    process = grading(submissions(tmp_path / "class", 3), tmp_path / "out", file, **mine)
+    for scheduler, environment in (
+        (address, PLAIN),
+        (address, other),
+        (plain, PLAIN),
+        (plain, mine),
+    ):
+        process = grading(out, scheduler, **environment)
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 2 and "No Dask cluster" in errors, errors
+    process = grading(out, file, **mine)
     _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0 and len(verdicts(tmp_path / "out")) == 3, errors
+    assert process.returncode == 0 and len(verdicts(out)) == 3, errors
     addresses = [address for process in processes for address in listening(process)]
     assert addresses and {address.ip for address in addresses} == {"127.0.0.1"}
     for address in addresses:

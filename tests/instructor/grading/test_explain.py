@@ -6,8 +6,7 @@ from unittest import mock
 
 import pytest
 from batch_work import Here, run_few
-from classes import override
-from test_batch import command
+from classes import cli, decide, set_up
 
 from common.files import UserError
 from conftest import SOLUTION
@@ -72,9 +71,11 @@ def graded(tmp_path_factory, worker):
             text = text.replace("10000", "20000") if file == "attention.py" else text
             (folder / "class" / name / file).write_text(text, encoding="utf-8")
     (folder / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
-    with mock.patch("instructor.grading.engines.work._worker", lambda setting: worker):
-        done = command("grade", folder / "class", "--out", folder / "out", engine=Here(run_few))
-    assert done.returncode == 0, done.stderr
+    with (
+        mock.patch("instructor.grading.work._worker", lambda setting: worker),
+        mock.patch("instructor.grading.command.make_engine", lambda *_: Here(run_few)),
+    ):
+        assert cli("grade", set_up(folder / "out", submissions=["../class"])) == 0
     return folder
 
 
@@ -88,9 +89,8 @@ def explain(graded, capsys, monkeypatch):
     """A function that runs the command; it returns the exit code, and what was printed."""
 
     def explain(student, check="1h-2-basic"):
-        monkeypatch.setattr(
-            "sys.argv", ["instructor", "explain", str(graded / "out"), student, check]
-        )
+        words = [str(graded / "out"), student, *([check] if check else [])]
+        monkeypatch.setattr("sys.argv", ["instructor", "explain", *words])
         return main(), capsys.readouterr()
 
     return explain
@@ -114,17 +114,23 @@ def test_the_result_is_compared_with_the_grade(graded, explain):
     code, printed = explain(*check)
     said = "The grade for 1h-2-basic is timeout, 0 points; now it is wrong answer"
     assert code == 1 and said in printed.out
-    again = [*program, "grade", "--out", out, "--again", *check, "--why", "..."]
+    again = [*program, "grade", out, "--again", *check]
     assert commands(printed.out, "To grade it again: ") == [again]
 
 
 def test_points_that_staff_gave_count(graded, explain):
-    override(graded, "plain,,,1h-2-basic,0.5,by hand")
-    assert command("merge", graded / "out").returncode == 0
+    decide(graded, "plain,,,1h-2-basic,0.5,by hand")
     _, printed = explain("plain")
     assert "Staff gave 0.5 points for 1h-2-basic" in printed.out and "To grade" not in printed.out
-    override(graded)
-    assert command("merge", graded / "out").returncode == 0
+    decide(graded)
+
+
+def test_without_a_check_the_whole_grade_is_explained(graded, explain):
+    decide(graded, "plain,1,,,,ill", "plain,,,,-2,copied")
+    _, printed = explain("plain", None)
+    for part in ("1h-2-basic", "no points yet for 3a-0-written", "ill", "copied", "In all:"):
+        assert part in printed.out
+    decide(graded)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +151,7 @@ def test_a_submission_that_changed_is_no_ground_to_grade_the_old_one(graded, exp
     path.write_text(path.read_text(encoding="utf-8").replace("20000", "10000"), encoding="utf-8")
     code, printed = explain("plain")
     assert code == 1 and "the grade is for the earlier content" in printed.err
-    assert commands(printed.out, "To grade what is there now: ") == [
-        ["python", "-m", "instructor", "grade", "--out", str(graded / "out")]
+    program = ["python", "-m", "instructor"]
+    assert commands(printed.out, "To grade it again: ") == [
+        [*program, "grade", str(graded / "out")]
     ]
-    assert "--again" not in printed.out

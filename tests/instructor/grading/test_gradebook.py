@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 import pytest
 from classes import CODED, MANIFEST, PARTS, cli, fail, full_report, keep_class, make_class, rows
+from instructor.grading.written import forms
 
 from common.files import UserError
 from instructor.grading import overrides
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import gradebook, write_reports
 from instructor.grading.sheet import cell
-from instructor.grading.written import forms
 
 # Blanks, tabs, quotes and unseen characters before what a spreadsheet takes for a formula.
 STARTS = ["", "\t", "\n", "  ", "\u00a0", "\u200b", "\u200d ", "\ufeff", "'", '"', "\0", "Ann;"]

@@ -5,6 +5,7 @@ import errno
 import functools
 import os
 import re
+import threading
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,11 @@ from autograder.report import as_dict, harmless
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from checks.support.staging import NotTaken
 from common.files import DISK_IS_FULL, UserError
-from instructor.grading.fingerprint import digest_submission
+
+from .fingerprint import digest_submission
+
+# grading changes its process's working directory: one submission at a time, whatever the threads
+ONE = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,15 @@ def run(task: Task) -> dict:
     """
     try:
         manifest = read_manifest(MANIFEST).only(task.setting.problems)
-        report = grade_submission(
-            Path(task.source),
-            manifest.select(list(task.checks)),
-            task.setting,
-            task.seed,
-            manifest,
-            worker=None if task.apart else _worker(task.setting),
-        )
+        with ONE:
+            report = grade_submission(
+                Path(task.source),
+                manifest.select(list(task.checks)),
+                task.setting,
+                task.seed,
+                manifest,
+                worker=None if task.apart else _worker(task.setting),
+            )
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
         return _if_unchanged(task, {"refused": _without_name(str(error), Path(task.source).name)})

@@ -1,1 +1,0 @@
-"""Forms for the marks of written parts."""

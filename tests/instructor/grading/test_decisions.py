@@ -1,0 +1,449 @@
+"""What people decide in files counts, is kept, and is told."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import sqlite3
+
+import pytest
+from batch_work import Here
+from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
+
+from checks.support import session
+from common.files import UserError
+from instructor.grading.decisions import Decisions, Mark, Part
+from instructor.grading.graded_class import load_class
+from instructor.grading.grades import Submission
+from instructor.grading.pages import feedback_file
+from instructor.grading.settings import read_settings
+
+# ruff: noqa: F401, F811
+CHECKS = MANIFEST.checks
+TEXT = session.MANIFEST.read_text(encoding="utf-8")
+PART = next(id for id, check in CHECKS.items() if not check.coded)
+MOST = CHECKS[PART].points
+EVA = "written/eva.csv"
+
+
+@pytest.fixture
+def graded(tmp_path, grade):
+    """Submissions of ada and ben are graded."""
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+
+
+def marks(tmp_path, marker, *given):
+    """A marker's file, with (person, points) of the first written part."""
+    lines = [f"{person},{PART},{points},by {marker}" for person, points in given]
+    decide(tmp_path, *lines, file=f"written/{marker}.csv")
+
+
+def written(tmp_path):
+    """The points of the first written part, by the person's id."""
+    return {id: entry.written.get(PART) for id, entry in entries(tmp_path).items()}
+
+
+def history(tmp_path, **of):
+    """The rows of the history with these values."""
+    found = rows(tmp_path / "out" / "history.csv")
+    return [row for row in found if all(row[name] == value for name, value in of.items())]
+
+
+# Marks
+
+
+def test_marks_count_and_one_that_vanishes_is_said(tmp_path, graded, grade, capsys):
+    before = entries(tmp_path)["ada"].total
+    marks(tmp_path, "eva", ("ada", '"1,5"'), ("ben", 0.5))
+    grade()
+    assert written(tmp_path) == {"ada": 1.5, "ben": 0.5} and "by eva" in page_of(tmp_path, "ada")
+    said = f"'ada': {before:g}, now {before + 1.5:g}: mark {PART}: 1.5 (by eva)"
+    assert said in capsys.readouterr().out
+    marks(tmp_path, "eva", ("ada", 1.5))
+    grade()
+    assert written(tmp_path) == {"ada": 1.5, "ben": None}
+    assert f"{PART}: none, was 0.5 (no longer in written/eva.csv)" in capsys.readouterr().out
+    (row,) = history(tmp_path, what="mark", id="ben", before="0.5")
+    assert row["after"] == "" and "no longer" in row["why"]
+    grade()
+    assert "have changed" not in capsys.readouterr().out
+
+
+def test_each_version_that_was_read_is_kept(tmp_path, graded, grade):
+    for points in (1, 1, 2, 1):
+        marks(tmp_path, "eva", ("ada", points))
+        grade()
+    kept = sorted((tmp_path / "out" / "versions" / "written" / "eva").iterdir())
+    assert [row["points"] for path in kept for row in rows(path)] == ["1", "2", "1"]
+    hashes = [path.stem.split()[-1] for path in kept]
+    assert hashes[0] == hashes[2] != hashes[1]
+
+
+def test_markers_who_differ_leave_a_part_unmarked_until_it_is_decided(
+    tmp_path, graded, grade, capsys
+):
+    marks(tmp_path, "eva", ("ada", 1), ("ben", 1))
+    marks(tmp_path, "tom", ("ada", 2), ("ben", 1))
+    grade()
+    assert written(tmp_path) == {"ada": None, "ben": 1}
+    errors = capsys.readouterr().err
+    assert f"{PART} of ada: eva gives 1, tom gives 2" in errors and "decided.csv" in errors
+    assert "of ben" not in errors
+    assert sorted(load_class(tmp_path / "out").marked_twice) == [(PART, 1, 1), (PART, 1, 2)]
+    marks(tmp_path, "decided", ("ada", 1.5))
+    grade()
+    assert written(tmp_path) == {"ada": 1.5, "ben": 1} and "differ" not in capsys.readouterr().err
+
+
+def test_a_comment_without_points_decides_nothing():
+    eva, tom = Mark("ada", PART, "eva", None, "good"), Mark("ada", PART, "tom", 1.0, "")
+    head = Mark("ada", PART, "decided", None, "see 2")
+    assert Decisions(marks=(tom, eva)).parts() == {("ada", PART): Part(1.0, "good", {"tom": 1.0})}
+    assert Decisions(marks=(eva, head)).parts() == {("ada", PART): Part(None, "see 2", {})}
+
+
+def test_marks_follow_the_points_of_their_part(tmp_path, graded, grade, monkeypatch):
+    """The form says out of how many points they are."""
+    form = rows(tmp_path / "out" / "written-form.csv")
+    assert {row["id"] for row in form} == {"ada", "ben"}
+    row = next(row for row in form if row["rubric"] == PART)
+    assert row["max points"] == f"{MOST:g}" and row["points"] == row["comment"] == ""
+    path = tmp_path / "out" / "written" / "eva.csv"
+    lines = [f"ada,{PART},{MOST:g},{MOST:g}\n", f"ben,{PART},{MOST:g},{MOST / 2:g}\n"]
+    path.write_text("id,rubric,max points,points\n" + "".join(lines), encoding="utf-8")
+    question = CHECKS[PART].question
+    total = MANIFEST.questions[question].points
+    half = re.sub(rf'(?s)(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{MOST / 2:g}", TEXT, count=1)
+    half = re.sub(rf"(?m)^({question} = .*points = )[\d.]+", rf"\g<1>{total - MOST / 2:g}", half)
+    for text, share in ((half, 0.5), (TEXT, 1)):
+        (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+        for place in ("instructor.grading.graded_class", "checks.support.session"):
+            monkeypatch.setattr(f"{place}.MANIFEST", tmp_path / "manifest.toml")
+        grade()
+        assert written(tmp_path) == {"ada": share * MOST, "ben": share * MOST / 2}
+
+
+def test_anonymous_forms_have_codes(tmp_path, grade):
+    hand_in(tmp_path / "class", *(names := ("ada lovelace", "ben", "cy")))
+    grade()
+    form = tmp_path / "out" / "written-form-anonymous.csv"
+    assert not any(name in form.read_text(encoding="utf-8-sig") for name in names)
+    shown = [row["code"] for row in rows(form) if row["rubric"] == PART]
+    assert len(shown) == 3 and shown == sorted(shown)
+    codes = load_class(tmp_path / "out").codes
+    lines = [f"{codes[name]},{PART},{n / 2}\n" for n, name in enumerate(names)]
+    (tmp_path / "out" / "written" / "tom.csv").write_text(
+        "code,rubric,points\n" + "".join(lines), encoding="utf-8"
+    )
+    assert [written(tmp_path)[name] for name in names] == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t")]
+)
+def test_forms_are_read_as_spreadsheets_save_them(tmp_path, graded, grade, encoding, delimiter):
+    comment = 'väl, "gjort";'
+    form = rows(tmp_path / "out" / "written-form.csv")
+    for row, points in zip(form, ("1,5", "0")):
+        row |= {"points": points, "comment": comment, "marked by": "me"}
+    stream = io.StringIO()
+    header = [*form[0]]
+    writer = csv.DictWriter(stream, header, delimiter=delimiter, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(form)
+    (tmp_path / "out" / EVA).write_bytes(stream.getvalue().encode(encoding))
+    grade()
+    assert entries(tmp_path)["ada"].written == {PART: 1.5}
+    assert entries(tmp_path)["ben"].written == {PART: 0} and "väl" in page_of(tmp_path, "ada")
+
+
+ADA = f"ada,{PART},"
+BAD = {  # what is said, and the lines below the header, or the whole file
+    "line 3: 'ad' is not in this class": f"{ADA}1,\nad,{PART},1,\n",
+    "line 2: '1c-0-basic' is not a written part": "ada,1c-0-basic,1,\n",
+    **{
+        f"line 2: {points!r} is not a number": f"{ADA}{points},\n"
+        for points in ("good", "nan", "1e1", "٣")
+    },
+    f"line 2: -1 points, but there are 0 to {MOST:g}": f"{ADA}-1,\n",
+    f"line 2: {MOST + 0.5} points, but there are 0 to {MOST:g}": f"{ADA}{MOST + 0.5},\n",
+    f"{PART} of 'ada' is in two lines": f'{ADA}1,"two\nlines"\n\n{ADA}1,\n',
+    "line 2: 6 cells, but the header has 4": f"{ADA}1,so,so,so\n",
+    "line 3: this is not CSV: unexpected end of data": f'{ADA}1,\nben,{PART},1,"open\n',
+    "line 2: this is not CSV: field larger than field limit": f"{ADA}1,{'x' * 200_000}\n",
+    "line 1: no column 'points'": f"id,rubric,comment\n{ADA}\n".encode(),
+    "line 1: two columns 'points'": f"id,rubric,points,Points\n{ADA}1,2\n".encode(),
+    "line 3: this is not UTF-8": f"id,rubric,points,comment\n{ADA}1,\n{ADA}1,Müller".encode(
+        "cp1252"
+    ),
+    "line 1: a NUL": "id,rubric,points".encode("utf-16-le"),
+    "this is not UTF-16": "id,rubric,points".encode("utf-16") + b"x",
+    "is a spreadsheet": b"PK\x03\x04",
+    "no column 'id'": b"",
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_a_file_of_marks_that_is_wrong_is_refused_whole(tmp_path, graded, grade, message):
+    before, text = entries(tmp_path), BAD[message]
+    head = "id,rubric,points,comment\n"
+    (tmp_path / "out" / EVA).write_bytes(
+        text if isinstance(text, bytes) else (head + text).encode()
+    )
+    with pytest.raises(UserError, match=re.escape(message)) as error:
+        grade()
+    assert "eva.csv" in str(error.value)
+    (tmp_path / "out" / EVA).unlink()
+    assert entries(tmp_path) == before
+
+
+def test_ids_that_look_like_formulas(tmp_path, grade):
+    hand_in(tmp_path / "class", "=2+3", "ben")
+    grade()
+    assert {row["id"] for row in rows(tmp_path / "out" / "written-form.csv")} == {"'=2+3", "ben"}
+    for id in ("'=2+3", "=2+3"):
+        decide(tmp_path, f"{id},{PART},1.,", file=EVA)
+        assert written(tmp_path)["=2+3"] == 1
+
+
+# Overrides
+
+
+def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
+    names = "ada_LATE_11_1_a.zip ben_12_2_a.zip cy_13_3_a.zip dan_14_4_a.zip"
+    hand_in(tmp_path / "class", *names.split())
+    (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n", "utf-8")
+    late = {"due": "2026-05-12 23:59 UTC", "late_percent": 10, "canvas_late_days": 2}
+    most = CHECKS["5f-0-basic"].points
+    grade(roster="../roster.csv", **late)
+    before = entries(tmp_path)
+    assert before["ada"].penalty == 0.2 and "without a time" in page_of(tmp_path, "ada")
+    reasons = {"ada": "ill", "ben": "left", "cy": "a slow disk", "dan": "copied 3a"}
+    lines = "ada,2,,,", "ben,,yes,,", f"cy,,,5f-0-basic,{most}", "dan,,,,-1.5"
+    decide(tmp_path, *map(",".join, zip(lines, reasons.values())))
+    for _ in range(2):
+        grade()
+        after = entries(tmp_path)
+        assert after["ada"].penalty == 0 and after["ada"].days_late == 0
+        assert after["cy"].scores["5f-0-basic"] == most
+        assert after["dan"].total == before["dan"].total - 1.5
+        ben = rows(tmp_path / "out" / "grades-plain.csv")[1]
+        assert ben["id"] == "ben" and ben["total"] == "" and "left" in ben["remarks"]
+        for person, reason in reasons.items():
+            assert reason in page_of(tmp_path, after[person].folder)
+    decide(tmp_path, "ben,,yes,,,left")
+    grade()
+    assert entries(tmp_path)["dan"].total == before["dan"].total
+    changes = [(row["after"], row["why"]) for row in history(tmp_path, id="dan", what="override")]
+    assert changes == [("points added: -1.5", "copied 3a"), ("", "withdrawn")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("eve,1,,,,ill", "line 2: 'eve' is not in this class"),
+        ("ada,1,,,,", "line 2: a reason is missing"),
+        ("ada,,,,,why", "line 2: neither"),
+        ("ada,,,,x,why", "line 2: 'x' is not a number"),
+        ("ada,1.5,,,,why", "line 2: extension days should be a whole number"),
+        ("ada,,maybe,,,why", "yes or blank"),
+        ("ada,,,9z-0-basic,1,why", "not an automatic check"),
+        (f"ada,,,{PART},1,why", "not an automatic check"),
+        (",2,,,,ill", "not in this class"),
+        ("ada,,,5f-0-basic,99,why", "gives 0 to"),
+        ("ada,,,5f-0-basic,,why", "neither"),
+        ("ada,1,,,,a\nada,2,,,,b", "extension for 'ada' in 2 lines"),
+    ],
+)
+def test_overrides_that_are_wrong_are_refused_whole(tmp_path, graded, grade, lines, message):
+    before = entries(tmp_path)
+    decide(tmp_path, lines)
+    with pytest.raises(UserError, match=message):
+        grade()
+    decide(tmp_path)
+    assert entries(tmp_path) == before
+
+
+def test_somebody_who_has_left_stops_nothing(tmp_path, graded, grade, capsys):
+    marks(tmp_path, "eva", ("ada", 1), ("ben", 1))
+    decide(tmp_path, "ben,2,,,,ill")
+    grade()
+    shutil.rmtree(tmp_path / "class" / "ben")
+    assert grade("--only") == 0 and written(tmp_path) == {"ada": 1}
+    assert "eva.csv, line 3: 'ben' has left" in capsys.readouterr().out
+
+
+def test_other_rules_for_late_work_are_told(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip")
+    grade(late_percent=10)
+    (before,) = load_class(tmp_path / "out").entries
+    capsys.readouterr()
+    grade(late_percent=20)
+    (after,) = load_class(tmp_path / "out").entries
+    said = f"{before.total:g}, now {after.total:g}: penalty: 20%, was 10% (for lateness)"
+    assert said in capsys.readouterr().out
+
+
+# Requests
+
+
+def test_requests_are_read_beside_what_the_grader_found_and_an_answer_is_an_override(
+    tmp_path, graded, grade, capsys
+):
+    failed = next(check for check in entries(tmp_path)["ada"].checks if not check["score"])
+    id, most = failed["id"], failed["max_score"]
+    ask = f'ada,{id},"I think, <b>mine</b> is right",'
+    decide(tmp_path, f"{ask},", f"ben,{id},And mine?,,", file="requests.csv")
+    grade()
+    page = (tmp_path / "out" / "requests.html").read_text(encoding="utf-8")
+    assert "I think, &lt;b&gt;mine" in page and page.count(f"{id}") >= 2 and "no" in page
+    assert "Open requests: 2" in capsys.readouterr().out
+    before = entries(tmp_path)
+    lines = f"{ask}{most:g},You are right.", f"ben,{id},And mine?,,See the handout."
+    decide(tmp_path, *lines, file="requests.csv")
+    grade()
+    after = entries(tmp_path)
+    assert after["ada"].total == before["ada"].total + most
+    assert after["ben"].total == before["ben"].total
+    assert "You are right." in page_of(tmp_path, "ada")
+    assert f"Your question about {id}: See the handout." in page_of(tmp_path, "ben")
+    page = (tmp_path / "out" / "requests.html").read_text(encoding="utf-8")
+    assert "And mine?" not in page and "None." in page
+    for line, message in (
+        (f"ada,{id},why,1,", "points without an answer"),
+        ("ada,9z-0-basic,why,,", "no check '9z-0-basic'"),
+    ):
+        decide(tmp_path, line, file="requests.csv")
+        with pytest.raises(UserError, match=message):
+            grade()
+
+
+# Feedback
+
+
+@pytest.mark.parametrize(
+    ("system", "entry", "name"),
+    [
+        ("canvas", "hoppergrace_LATE_13_503_hw-1.zip", "hoppergrace_LATE_13_503_hw-1.zip"),
+        ("canvas", "hoppergrace_13_503_model.py", "hoppergrace_13_503_model.py.html"),
+        *(
+            ("moodle", f"Grace Hopper_47_assignsubmission_{rest}", f"Grace Hopper_47_{expected}")
+            for rest, expected in (
+                ("file_hw.zip", "assignsubmission_file_feedback.html"),
+                ("file", "assignsubmission_file_feedback.html"),
+                ("file_", "assignsubmission_file_feedback.html"),
+                ("onlinetext.html", "assignsubmission_onlinetext_feedback.html"),
+            )
+        ),
+    ],
+)
+def test_feedback_has_the_name_that_its_system_takes_back(system, entry, name):
+    submission = Submission("", "", b"", "", entry=entry.encode(), system=system)
+    assert feedback_file(submission, b"page")[0] == name
+
+
+# An older program's folder
+
+
+def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
+    """As an older program wrote it: with options, a roster, marks of two markers and decisions."""
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    grade(seed=5)
+    totals = {id: entry.total for id, entry in entries(tmp_path).items()}
+    out = tmp_path / "out"
+    shutil.copy(out / "grades.sqlite", tmp_path / "new.sqlite")
+    for path in [*out.iterdir()]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _write_version_2(out / "grades.sqlite", tmp_path / "new.sqlite", tmp_path / "class")
+    most = CHECKS["5f-0-basic"].points
+    assert cli("grade", out) == 0
+    settings = read_settings(out)
+    assert settings.late_percent == 10 and settings.roster == (out / "roster.csv").resolve()
+    assert settings.grace_minutes == 5 and settings.submissions == (tmp_path / "class",)
+    assert (
+        f"{settings.due:%Y-%m-%d %H:%M} {settings.due.tzinfo}" == "2026-05-12 23:59 Europe/Berlin"
+    )
+    assert sorted(path.name for path in (out / "written").iterdir()) == [
+        "decided.csv",
+        "eva.csv",
+        "tom.csv",
+    ]
+    after = entries(tmp_path)
+    assert {id: entry.written.get(PART) for id, entry in after.items()} == {
+        "ada": 1.5,
+        "ben": 1,
+        "cy": None,
+    }
+    assert after["ada"].comments[PART] == "well, done" and after["cy"].excused == "ill"
+    assert after["ben"].scores["5f-0-basic"] == most
+    assert after["ada"].total == totals["ada"] + 1.5
+    assert [row["why"] for row in history(tmp_path, what="option")] == ["grace is 5"]
+    before = {path: path.read_bytes() for path in out.rglob("*.csv")}
+    assert cli("grade", out) == 0
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def _write_version_2(path, new, folder):
+    """A state of version 2, with the results of a new one."""
+    remembered = {
+        "at": None,
+        "branch": None,
+        "due": "2026-05-12T23:59:00 Europe/Berlin",
+        "grace": 5,
+        "late_percent": 10,
+        "late_cap": 100,
+        "free_days": 0,
+        "canvas_late_days": 1,
+        "keep": "latest",
+        "title": None,
+        "handout": None,
+        "preset": None,
+        "data": None,
+        "gold": None,
+        "seconds": 240,
+        "submissions": str(folder),
+    }
+    with sqlite3.connect(path) as old:
+        old.executescript(f"""
+        ATTACH '{new}' AS new;
+        CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
+        CREATE TABLE handed (
+            label TEXT, person TEXT, source BLOB, digest TEXT, submitted TEXT, late INTEGER,
+            remark TEXT, gone INTEGER);
+        CREATE TABLE gradings (
+            digest TEXT PRIMARY KEY, intake TEXT, refused TEXT, notices TEXT, isolation TEXT,
+            reason TEXT);
+        CREATE TABLE outcomes (
+            digest TEXT, id TEXT, fingerprint TEXT, outcome TEXT, level TEXT, why TEXT);
+        CREATE TABLE marks (
+            person TEXT, rubric TEXT, marker TEXT, points REAL, comment TEXT, decides INTEGER,
+            most REAL, source TEXT, at TEXT);
+        CREATE TABLE overrides (person TEXT, kind TEXT, item TEXT, value REAL, reason TEXT);
+        CREATE TABLE history (
+            at TEXT, who TEXT, what TEXT, person TEXT, item TEXT, old TEXT, new TEXT, why TEXT);
+        INSERT INTO meta VALUES ('version', '2'), ('seed', '5');
+        INSERT INTO people SELECT id, person FROM new.people;
+        INSERT INTO handed SELECT label, person, source, digest, submitted, late, remark, 0
+            FROM new.submissions;
+        INSERT INTO gradings SELECT digest, fingerprint, '', '[]', 'bubblewrap', ''
+            FROM new.outcomes WHERE id = '';
+        INSERT INTO outcomes SELECT digest, id, fingerprint, outcome, 'bubblewrap 0.8.0', ''
+            FROM new.outcomes WHERE id != '';
+        INSERT INTO overrides VALUES ('cy', 'excused', '', 1, 'ill'),
+            ('ben', 'points', '5f-0-basic', {CHECKS["5f-0-basic"].points}, 'by hand');
+        INSERT INTO marks VALUES
+            ('ada', '{PART}', 'eva', 1, 'so', 0, {MOST}, 'eva.csv', ''),
+            ('ada', '{PART}', 'tom', 2, '', 0, {MOST}, 'tom.csv', ''),
+            ('ben', '{PART}', 'eva', 0.5, '', 0, {MOST}, 'eva.csv', ''),
+            ('ben', '{PART}', 'eva', 1, '', 0, {MOST}, 'eva.csv', ''),
+            ('ada', '{PART}', 'head', 1.5, 'well, done', 1, {MOST}, 'head.csv', ''),
+            ('dan', '{PART}', 'eva', 1, '', 0, {MOST}, 'eva.csv', '');
+        INSERT INTO history VALUES
+            ('2026-01-01', 'kim', 'option', '', '', '', '', 'grace is 5');
+        """)
+        roster = json.dumps({"file": "id\nada\nben\ncy\n"})
+        for key, value in (("remembered", json.dumps(remembered)), ("roster", roster)):
+            old.execute("INSERT INTO meta VALUES (?, ?)", (key, value))

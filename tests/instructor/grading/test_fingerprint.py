@@ -1,0 +1,103 @@
+"""What a check depends on is in its fingerprint, and nothing else is."""
+
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from classes import hand_in
+
+from autograder import read_manifest
+from checks.support.rounds import RELEASED, Rounds
+from checks.support.session import MANIFEST, Setting
+from conftest import ROOT
+from instructor.grading.fingerprint import SHARED, Fingerprints, digest_submission, seed_for
+
+CHECKS = read_manifest(MANIFEST).checks
+
+
+def test_fingerprints_have_all_that_checks_import():
+    """In a process that imports the checks and nothing else."""
+    script = """if True:
+        import sys, instructor
+        from pathlib import Path
+        from autograder import read_manifest
+        from autograder.judge import verdicts_in
+        from checks.support.session import CHECKS, MANIFEST
+        from instructor.checks.drawing import all_draws
+        all_draws()
+        verdicts_in([CHECKS, CHECKS.parents[1] / "instructor" / "checks"], read_manifest(MANIFEST).checks)
+        print(*filter(None, (getattr(m, "__file__", "") for m in [*sys.modules.values()])), sep="\\n")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    ours = [Path(line) for line in done.stdout.splitlines() if Path(line).is_relative_to(ROOT)]
+    names = {path.relative_to(ROOT).as_posix() for path in ours if ".venv" not in path.parts}
+    shared = {
+        path.relative_to(ROOT).as_posix() for pattern in SHARED for path in ROOT.glob(pattern)
+    }
+    of_checks = {name for name in names if name.startswith(("src/checks/", "instructor/checks/"))}
+    lists = re.compile(r"src/jobs/(deliverables|.*contents).py|.*/__init__.py")
+    left = names - shared - of_checks
+    assert len(of_checks) > 60 and not [name for name in left if not lists.fullmatch(name)]
+    manifest = read_manifest(MANIFEST)
+    for name in of_checks:  # of another question, only those on which the own one builds
+        own = re.search(r"/q(\d[a-z])", name)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for other in re.findall(r"checks\.problem\d\.q(\d[a-z])", text) if own else ():
+            assert other in {own[1], *manifest.bases(own[1])}, name
+
+
+def test_fingerprints_have_what_released_checks_compare_with(tmp_path, monkeypatch):
+    """Released rounds count for their question, where no staff's checks are."""
+    shutil.copytree(RELEASED, tmp_path / "cases")
+    monkeypatch.setattr("instructor.grading.fingerprint.Rounds", lambda: Rounds(tmp_path / "cases"))
+    manifest = read_manifest(MANIFEST)
+    before = Fingerprints(manifest, Setting()).wanted
+    for question in ("6a", "6e"):
+        content = (RELEASED / f"{question}.zip").read_bytes()
+        path = tmp_path / "cases" / f"{question}.zip"
+        with zipfile.ZipFile(path, "a") as file:
+            file.writestr(f"{question}-0-basic/99", b"another round")
+        after = Fingerprints(manifest, Setting()).wanted
+        path.write_bytes(content)
+        changed = {CHECKS[id].question for id in before if before[id] != after[id]}
+        assert question in changed and changed <= {
+            id for id in manifest.questions if question in {id, *manifest.bases(id)}
+        }
+
+
+@pytest.mark.full
+def test_seeds_and_fingerprints(tmp_path, monkeypatch):
+    digest = digest_submission(hand_in(tmp_path, "ada") / "ada")
+    assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
+    manifest = read_manifest(MANIFEST)
+
+    def fingerprints(gold=ROOT / "instructor" / "gold", **settings):
+        changed = replace(manifest, settings=manifest.settings | settings)
+        return Fingerprints(changed, Setting(hidden=True, gold=gold)).wanted
+
+    before = fingerprints()
+    assert all(before.values()) and before["1c-0-basic"] != before["1h-2-basic"]
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    monkeypatch.setattr("checks.support.context.DATA", tmp_path / "data")
+    of_results = {id for id in before if CHECKS[id].artifacts}
+    reading = of_results | {"5a-0-basic", "5a-1-hidden", "6f-2-hidden", "6f-3-hidden"}
+    changes = [
+        (fingerprints(), set()),
+        (fingerprints(tmp_path), reading),  # other answers
+        (fingerprints(accuracy={}), of_results),
+        (fingerprints(nothing={}), set()),
+    ]
+    for name in ("hand_attention.json", "occupations/train.tsv"):
+        with open(tmp_path / "data" / name, "a", encoding="utf-8") as file:
+            file.write("\n")
+        changes.append((fingerprints(), reading))
+        shutil.copy(ROOT / "data" / name, tmp_path / "data" / name)
+    for after, touched in changes:
+        assert {id for id in before if after[id] != before[id]} == touched

@@ -1,0 +1,697 @@
+"""Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody
+else's.
+"""
+
+import os
+import pickle
+import random
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from batch_work import Here, run
+from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
+
+from checks.support import session
+from common.files import Interrupted, UserError
+from conftest import ROOT, SOLUTION, STARTER, copy_reference
+from instructor.grading import work
+from instructor.grading.database import State
+from instructor.grading.fingerprint import digest_submission
+from instructor.grading.graded_class import load_class, load_sources
+from jobs.deliverables import DELIVERABLES
+
+# ruff: noqa: F401, F811
+CHECKS = MANIFEST.checks
+CODED = sum(check.coded for check in CHECKS.values())
+TEXT = session.MANIFEST.read_text(encoding="utf-8")
+QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_work.py")]
+REAL = [sys.executable, "-m", "instructor"]
+
+
+def start(*arguments, program=QUICK, **environment):
+    """A process that runs a command line, with worker processes."""
+    return subprocess.Popen(
+        [*program, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+
+
+def students(folder, count, **special):
+    """Folders of submissions that differ; `special` names files to put into some of them."""
+    hand_in(folder, *(f"student{n:02}" for n in range(count)))
+    for name, which in special.items():
+        for n in which:
+            (folder / f"student{n:02}" / name.replace("_", "-")).touch()
+    return folder
+
+
+def verdicts(out):
+    """What was graded: {person: {check: (verdict, score)}}."""
+    return {
+        entry.person.id: {check["id"]: (check["verdict"], check["score"]) for check in entry.checks}
+        for entry in load_class(out).entries
+    }
+
+
+def log_of(path):
+    """What the workers did: pairs of submission and number of checks."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return sorted((line.split()[0], line.count(",") + 1) for line in lines)
+
+
+def totals(tmp_path):
+    """The cells of the gradebook with everything, by the person's id."""
+    return {row["id"]: row["total"] for row in rows(tmp_path / "out" / "grades-plain.csv")}
+
+
+def other_manifest(tmp_path, monkeypatch, text):
+    (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    for place in ("instructor.grading.graded_class.MANIFEST", "checks.support.session.MANIFEST"):
+        monkeypatch.setattr(place, tmp_path / "manifest.toml")
+
+
+# What disturbs a run
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A folder of 24 submissions, and what grading them gives."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    students(folder / "class", 24)
+    process = start("grade", set_up(folder / "out", submissions=["../class"], seed=5))
+    assert process.wait(60) == 0, process.stderr.read()
+    return folder / "class", verdicts(folder / "out")
+
+
+@pytest.mark.full
+def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
+    folder, expected = undisturbed
+    out = set_up(tmp_path / "out", submissions=[folder], seed=5, workers=2)
+    kills = 0
+    for attempt in range(40):
+        process = start("grade", out, BATCH_WORK=str(tmp_path / "log"))
+        try:
+            process.wait(timeout=random.uniform(0.3, 3.5) if attempt < 6 else 120)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()  # the parent alone: its workers must notice
+            process.wait()
+            kills += 1
+            deadline = time.monotonic() + 20
+            while (left := living(process.pid)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            assert not left
+    assert verdicts(out) == expected
+    # Nothing that was kept was graded again: at most the two that were under way at each kill.
+    assert len(log_of(tmp_path / "log")) <= 24 + 2 * kills
+
+
+def living(leader):
+    """The processes of a session that still live."""
+    return subprocess.run(
+        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, encoding="utf-8"
+    ).stdout.split()
+
+
+def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
+    """One submission kills its worker once, one always; the grader fails on one, and one is
+    refused. All others are graded once, or again if they were in progress with such a one.
+    """
+    special = {"kill_once": [2], "kill": [4], "error": [7], "refuse": [9]}
+    folder, log = students(tmp_path / "class", 24, **special), tmp_path / "log"
+    out = set_up(tmp_path / "out", submissions=[folder], seed=5, workers=2)
+    process = start("grade", out, BATCH_WORK=str(log))
+    said, errors = process.communicate(timeout=120)
+    assert process.returncode == 3 and "Traceback" not in said
+    for part in ("'student04'", "killed", "'student07'", "a fault of the grader"):
+        assert part in errors
+    found, expected = verdicts(out), undisturbed[1]
+    for person in expected.keys() - {"student04", "student07", "student09"}:
+        assert found[person] == expected[person]
+    assert {verdict for verdict, _ in found["student04"].values()} == {"grader error"}
+    refused = [entry.source for entry in load_class(out).entries if entry.refused]
+    assert refused == ["student09"] and 24 <= len(log_of(log)) <= 24 + 8
+    (folder / "student07" / "error").unlink()
+    process = start("grade", out)
+    _, errors = process.communicate(timeout=120)  # what failed is tried again
+    assert process.returncode == 3 and "student07" not in errors and "student04" in errors
+    assert verdicts(out)["student07"] == expected["student07"]
+
+
+def test_two_runs_at_once(tmp_path):
+    students(tmp_path / "class", 2, slow=[0])
+    out = set_up(tmp_path / "out", submissions=["../class"])
+    first = start("grade", out, BATCH_WORK=str(tmp_path / "log"))
+    try:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "log").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)  # until it has begun to grade
+        with pytest.raises(UserError, match="Another run"):
+            cli("grade", out)
+        first.send_signal(signal.SIGINT)
+        assert first.wait(timeout=30) == 130 and "Interrupted: " in first.stderr.read()
+    finally:
+        first.kill()
+        first.wait()
+
+
+def test_a_full_disk_of_a_worker_stops_with_a_sentence(tmp_path, grade):
+    students(tmp_path / "class", 3, full=[1])
+    with pytest.raises(UserError, match="Stopped: No space left on device"):
+        grade()
+    (tmp_path / "class" / "student01" / "full").unlink()
+    assert grade() == 0
+
+
+def test_a_full_disk_for_pages_changes_nothing(tmp_path, grade):
+    students(tmp_path / "class", 2)
+    grade()
+    decide(tmp_path, "student00,3a-0-written,1,so", file="written/eva.csv")
+    decide(tmp_path, "student01,2,,,,ill")
+
+    def contents():
+        files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+        return {path: path.read_bytes() for path in files if "versions" not in path.parts}
+
+    before = {path: text for path, text in contents().items() if path.suffix != ".sqlite"}
+    size = max(len(content) for path, content in before.items() if path.suffix == ".html")
+    pid = os.fork()  # where no file can grow as large as a page
+    if pid == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
+        try:
+            grade()
+        except UserError as error:
+            os._exit(7 if "Nothing was changed" in str(error) or "safe" in str(error) else 8)
+        os._exit(9)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    after = contents()
+    assert {path: after[path] for path in before} == before
+    assert grade() == 0 and entries(tmp_path)["student00"].written
+
+
+def of_other_version(path):
+    with sqlite3.connect(path) as state:
+        state.execute("UPDATE meta SET value = '0' WHERE key = 'version'")
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (of_other_version, "version 0"),
+        (lambda path: path.write_bytes(b"no database" * 1000), "not a grading state"),
+    ],
+)
+def test_a_state_that_cannot_be_used(tmp_path, grade, break_it, message):
+    students(tmp_path / "class", 1)
+    grade()
+    path = tmp_path / "out" / "grades.sqlite"
+    break_it(path)
+    before = path.read_bytes()
+    with pytest.raises(UserError, match=message):
+        grade()
+    assert path.read_bytes() == before
+
+
+# The folder of a class
+
+
+def test_the_first_run_makes_the_files_that_people_edit(tmp_path, capsys):
+    students(tmp_path / "class", 1)
+    out = tmp_path / "new" / "out"
+    assert cli("grade", out) == 0
+    assert (
+        f"Write into {out / 'settings.toml'} where the submissions are" in capsys.readouterr().out
+    )
+    made = {path.name for path in out.iterdir()}
+    assert made == {"settings.toml", "overrides.csv", "requests.csv", "written"}
+    with pytest.raises(UserError, match="submissions does not exist"):
+        cli("grade", out)
+    (tmp_path / "submission.zip").touch()
+    with pytest.raises(UserError, match="looks like the submissions"):
+        cli("grade", tmp_path)
+    assert not (tmp_path / "settings.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"submissions": ["missing"]}, "does not exist"),
+        ({"submissions": ["EMPTY"]}, "no submissions"),
+        ({"submissions": [".."]}, "inside the submissions"),
+        ({"submissions": "class"}, "list of folders"),
+        ({"due": "soon"}, "due: 'soon' is not a due date"),
+        ({"at": "2026-12-01"}, "there are no clones"),
+        ({"roster": "nobody.csv"}, "nobody.csv"),
+        ({"workers": 1.5}, "whole number of at least 0"),
+        ({"late_cap": 101}, "late_cap should be a number from 0 to 100"),
+        ({"late_percent": True}, "late_percent should be a number"),
+        ({"keep": "first"}, "'latest' or 'best'"),
+        ({"apart": "no"}, "true or false"),
+        ({"seed": "x"}, "seed should be a whole number"),
+        ({"gold": "nowhere"}, "nowhere is not a folder"),
+        ({"dew": "2026-12-01"}, "no setting 'dew'. Did you mean due?"),
+    ],
+)
+def test_mistakes_in_the_settings(tmp_path, grade, settings, message):
+    (tmp_path / "out" / "EMPTY").mkdir(parents=True)
+    students(tmp_path / "class", 1)
+    with pytest.raises(UserError, match=re.escape(message)):
+        grade(**settings)
+    assert not (tmp_path / "out" / "class.html").exists()
+
+
+def test_settings_that_are_not_toml(tmp_path, grade):
+    grade_now = set_up(tmp_path / "out")
+    (grade_now / "settings.toml").write_text("due = tomorrow\n", encoding="utf-8")
+    with pytest.raises(UserError, match="settings.toml is not TOML.*line 1"):
+        cli("grade", grade_now)
+
+
+def test_nobody_else_may_read_grades(tmp_path, grade):
+    """A folder that was there keeps its mode."""
+    hand_in(tmp_path / "class", "ada_11_1_a.zip")
+    before = os.umask(0)
+    try:
+        cli("grade", tmp_path / "out")
+        grade()
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "out", *(tmp_path / "out").rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    (tmp_path / "out").chmod(0o750)
+    grade()
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
+
+
+def test_names_of_any_kind(tmp_path, grade, capsys, monkeypatch):
+    """Each is graded, and none becomes a path or controls a terminal; what is no text or no
+    submission is refused alone, with a name that can be read.
+    """
+    monkeypatch.undo()  # a zip is taken in as always
+    names = ["José Ñandú", "李雷", "a'b\"c", "two\nlines", "<b>bold", "=1+2", "A", "a", "x" * 200]
+    folder = students(tmp_path / "class", 2)
+    for name in [*names, "\udce9", "blatt/old", "blatt/L\udcf6sung"]:
+        shutil.copytree(folder / "student00", folder / name)
+    for name in ("x.\udcff", "y.\x1b]0;title\x07"):
+        (folder / name).touch()
+    with zipfile.ZipFile(folder / "L\udcf6sung.zip", "w") as archive:
+        archive.writestr("notes.txt", "no code")
+
+    def grade_zips(task):
+        if task.source.endswith("student01"):
+            return {"refused": "It has \x1b[31m."}
+        return (work.run if task.source.endswith(".zip") else run)(task)
+
+    assert grade("--allow-weak-isolation", engine=Here(grade_zips)) == 0
+    said = capsys.readouterr().out
+    assert f"{len(names) + 2} graded, 5 refused" in said
+    assert "\x1b" not in said
+    for part in ("a single", "It has \\x1b[31m.", "in several folders", "none of the required"):
+        assert part in said
+    folders = [entry.folder for entry in load_class(tmp_path / "out").entries]
+    assert len({folder.lower() for folder in folders}) == len(names) + 7
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,60}", folder) for folder in folders)
+    assert {path.name for path in (tmp_path / "out" / "students").iterdir()} == set(folders)
+
+
+@pytest.mark.parametrize("name", ["ada", "lovelaceada_11_100_hw.zip", "hw5-ada/.git"])
+def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, grade, name):
+    (tmp_path / "class" / name).mkdir(parents=True)
+    (tmp_path / "roster.csv").write_text("id,name\nu1,Cy Day\nu2,Eve\n", encoding="utf-8")
+    with pytest.raises(UserError) as error:
+        grade(roster="../roster.csv")
+    for part in (name.partition("/")[0], "Cy Day (u1)", "Eve (u2)", "full name"):
+        assert part in str(error.value)
+
+
+# What is graded, and what again
+
+
+def test_only_what_changed_is_graded_again(tmp_path, grade, monkeypatch):
+    folder, log = students(tmp_path / "class", 6), tmp_path / "log"
+    monkeypatch.setenv("BATCH_WORK", str(log))
+
+    def run():
+        log.unlink(missing_ok=True)
+        assert grade() == 0
+        return log_of(log)
+
+    assert run() == [(f"student{n:02}", CODED) for n in range(6)]
+    assert run() == []
+    (folder / "student02" / "model.py").write_text("# changed\n", encoding="utf-8")
+    assert run() == [("student02", CODED)]
+    shutil.copytree(folder / "student04", folder / "student06")  # equal content
+    assert run() == []
+    # as after a change of one check
+    with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:
+        connection.execute("UPDATE outcomes SET fingerprint = 'old' WHERE id = '1h-5-hidden'")
+    assert [checks for _, checks in run()] == [1] * 6  # one of the two that are equal
+    assert run() == []
+
+
+def test_new_points_need_no_grading(tmp_path, grade, monkeypatch):
+    students(tmp_path / "class", 3)
+    grade()
+    before, check = verdicts(tmp_path / "out"), CHECKS["1h-5-hidden"]
+    text, of_question = TEXT, MANIFEST.questions["1h"].points
+    for entry, points in (('id = "1h-5-hidden".*?', check.points), ("\n1h = {.*?", of_question)):
+        text = re.sub(rf"(?s)({entry}points =) [0-9.]+", rf"\g<1> {points + 2}", text, count=1)
+    other_manifest(tmp_path, monkeypatch, text)
+    for person, checks in verdicts(tmp_path / "out").items():
+        verdict, score = before[person][check.id]
+        more = {check.id: (verdict, score / check.points * (check.points + 2))}
+        assert checks == before[person] | more
+
+
+def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada", "ben")
+    under_way = []
+
+    def busy(task):
+        result = run(task)
+        under_way.append(len(task.checks))
+        for check in result["report"]["checks"]:
+            if check["id"] == "5f-0-basic" and len(task.checks) > 1:
+                check |= {"verdict": "timeout", "score": 0.0, "busy": True}
+        return result
+
+    with pytest.raises(Interrupted):  # after all, and before those alone
+        grade(engine=Here(busy, stop=2))
+    assert entries(tmp_path)["ada"].pending == ["5f-0-basic"]
+    under_way.clear()
+    grade("--again", engine=Here(busy))
+    assert under_way[-2:] == [1, 1] and len(under_way) == 4
+    checks = [check for entry in entries(tmp_path).values() for check in entry.checks]
+    assert len(checks) == 2 * CODED and "timeout" not in {check["verdict"] for check in checks}
+
+
+def test_many_timeouts_are_said(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", *(f"s{n}" for n in range(8)))
+
+    def slow(task):
+        result = run(task)
+        if task.source.endswith(("1", "2", "3")):
+            result["report"]["checks"][0] |= {"verdict": "timeout", "score": 0.0}
+        return result
+
+    assert grade(engine=Here(slow)) == 3
+    assert "3 of 8 submissions hit a time limit" in capsys.readouterr().err
+
+
+def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+
+    def without(task):
+        result = run(task)
+        result["report"]["isolation"] = "limits"
+        return result
+
+    for arguments, graded in ((["--allow-weak-isolation"], 1), (["--allow-weak-isolation"], 0)):
+        engine = Here(without)
+        grade(*arguments, engine=engine)
+        assert len(engine.tasks) == graded
+    for graded in (1, 0):
+        grade(engine=(engine := Here()))
+        assert len(engine.tasks) == graded
+
+
+def test_a_partial_run_keeps_the_notices(tmp_path):
+    with State(tmp_path, make=True) as state:
+        task = work.Task("d", str(tmp_path), ("1c-0-basic", "1c-1-basic"), 1, session.Setting())
+        report = run(task)["report"] | {"notices": ["Not written yet: 1c and 5f."], "refused": ""}
+        wanted = dict.fromkeys(("", *task.checks), "f")
+        state.put_report("d", wanted, report)
+        report |= {"notices": [], "checks": report["checks"][:1]}
+        state.put_report("d", wanted, report)
+        assert state.outcomes("d")[""]["notices"] == ["Not written yet: 1c and 5f."]
+        assert state.missing("d", wanted, weak=False) == []
+
+
+def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
+    """It is changed or away while it is graded, or there is no room for a copy of it."""
+    folder = students(tmp_path, 1) / "student00"
+    task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, session.Setting())
+    (folder / "model.py").write_text("# changed\n", encoding="utf-8")
+    assert "changed or removed" in work.run(task)["error"]
+    folder.rename(tmp_path / "away")
+    assert "changed or removed" in work.run(task)["error"]
+    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, session.Setting())
+    limited = f"""
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+sys.path.insert(0, {str(ROOT)!r})
+import instructor, pickle
+from instructor.grading import work
+print(work.run(pickle.loads({pickle.dumps(task)!r})))"""
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, encoding="utf-8")
+    assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.full
+def test_real_submissions(tmp_path):
+    """The reference, the starter in a whole repository, and a broken zip."""
+    (tmp_path / "class").mkdir()
+    with zipfile.ZipFile(tmp_path / "class" / "good.zip", "w") as archive:
+        reference = copy_reference(tmp_path / "reference")
+        for name in DELIVERABLES:
+            if (reference / name).is_file():
+                archive.write(reference / name, name)
+    starter, unused = tmp_path / "class" / "starter" / "src" / "submission", ("mingpt*", "*.p*a*")
+    shutil.copytree(STARTER, starter, ignore=shutil.ignore_patterns("__pycache__", *unused))
+    (tmp_path / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
+    out = set_up(tmp_path / "out", submissions=["../class"], workers=2)
+    process = start("grade", out, "--allow-weak-isolation", program=REAL)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    most = sum(check.points for check in CHECKS.values() if check.coded)
+    found = entries(tmp_path)
+    assert found["good"].total == found["good"].report["max_score"] == most
+    refused = found["page"].refused
+    assert refused.startswith("It is not a zip file") and "page" not in refused
+    assert f"{most:g}" in page_of(tmp_path, "good")
+    assert float(totals(tmp_path)["good"]) == most
+    assert float(totals(tmp_path)["starter"]) == found["starter"].total == 0
+
+
+# Who handed in what
+
+
+def test_the_latest_or_the_best_of_several_submissions_counts(tmp_path, grade):
+    names = ("11_100_a", "11_101_a-1", "LATE_12_102_a")
+    hand_in(tmp_path / "class", *(f"ada_{name}.zip" for name in names[:2]))
+    hand_in(tmp_path / "class", f"alan_{names[2]}.zip")
+    (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nalan,12\ngrace,13\n", "utf-8")
+    late = {"late_percent": 10, "due": "2026-12-01 23:59 UTC"}
+    # a seed with which the substitute's two scores differ
+    grade(roster="../roster.csv", seed=1, **late)
+    found = entries(tmp_path)
+    ada, alan, grace = (found[id] for id in ("ada", "alan", "grace"))
+    assert ada.source.endswith("a-1.zip") and "2 submissions" in ada.remarks[0]
+    assert (alan.days_late, alan.penalty) == (1, 0.1)
+    assert alan.automatic == pytest.approx(0.9 * alan.report["score"])
+    assert not grace.source and grace.total == 0 and len(load_sources(tmp_path / "out")) == 2
+    grade(keep="best", engine=(engine := Here()))
+    assert not engine.tasks
+    with State(tmp_path / "out") as state:
+        graded = [
+            state.outcomes(item.digest) for item in state.submissions() if item.person == "ada"
+        ]
+    scores = [sum(found.get("score", 0) for found in outcomes.values()) for outcomes in graded]
+    assert entries(tmp_path)["ada"].automatic == max(scores) > min(scores)
+
+
+def test_the_best_is_not_known_where_the_grader_failed(tmp_path, grade):
+    folder = students(tmp_path / "class", 2, error=[0])
+    for number, path in enumerate(sorted(folder.iterdir())):
+        path.rename(folder / f"lovelaceada_11_{number}_x.zip")
+    assert grade(keep="best") == 3
+    (entry,) = load_class(tmp_path / "out").entries
+    assert entry.grader_errors
+
+
+def test_whoever_is_not_graded_yet_has_no_grade(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    (tmp_path / "class" / "ben" / "error").touch()
+    (tmp_path / "roster.csv").write_text("id,sis_id\nada,1\nben,2\ncy,3\ndan,4\n", "utf-8")
+    assert grade(roster="../roster.csv") == 3
+    assert "'ben'" in capsys.readouterr().err
+    cells = {row["SIS User ID"]: row for row in rows(tmp_path / "out" / "grades.csv")[1:]}
+    title = list(cells["1"])[-1]
+    assert cells["1"][title] and cells["2"][title] == "" and cells["4"][title] == "0"
+    assert totals(tmp_path)["ben"] == "" and "not a grade yet" in page_of(tmp_path, "ben")
+
+
+def test_whoever_has_lost_the_submission_is_no_zero(tmp_path, grade, capsys):
+    """As when one section's download replaces the whole class's."""
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    before = totals(tmp_path)
+    hand_in(tmp_path / "late", "cy")
+    with pytest.raises(UserError, match="2 people had a submission.*ada, ben.*--only"):
+        grade(submissions=["../late"])
+    assert totals(tmp_path) == before
+    grade(submissions=["../class", "../late"])
+    assert totals(tmp_path).items() >= before.items() and totals(tmp_path)["cy"]
+    (tmp_path / "out" / "students" / "ada" / "mine.txt").touch()
+    capsys.readouterr()
+    grade("--only", submissions=["../late"])
+    assert entries(tmp_path).keys() == {"cy"}
+    assert f"'ben': {before['ben']}, now none" in capsys.readouterr().out
+    pages = sorted(path.name for path in (tmp_path / "out" / "students").rglob("*"))
+    assert pages == ["ada", "cy", "feedback.html", "grading.json", "mine.txt"]
+
+
+def test_people_who_are_not_in_the_roster_are_listed(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    (tmp_path / "roster.csv").write_text("id\nada\ndan\n", "utf-8")
+    assert grade(roster="../roster.csv") == 0
+    assert "'ben': Not in the roster." in capsys.readouterr().out
+    assert entries(tmp_path)["ben"].report and not entries(tmp_path)["ben"].person.enrolled
+
+
+def test_of_two_folders_the_later_one_is_newer(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before, late = entries(tmp_path)["ada"].report, hand_in(tmp_path / "late", "ada") / "ada"
+    (late / "model.py").write_text("# another\n", encoding="utf-8")
+    (late / "refuse").touch()
+    grade(submissions=["../class", "../late"])
+    entry = entries(tmp_path)["ada"]
+    assert entry.report == before and any("2 submissions" in remark for remark in entry.remarks)
+    (late / "refuse").unlink()
+    (late / "model.py").write_text("# a third\n", encoding="utf-8")
+    grade()
+    assert entries(tmp_path)["ada"].source == "../late/ada"
+
+
+def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monkeypatch):
+    hand_in(tmp_path / "class", "ada")
+    grade()
+    before = entries(tmp_path)["ada"].total
+    hand_in(tmp_path / "class", "ben")
+
+    def broken(source):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("instructor.grading.finding.found.digest_submission", broken)
+        assert grade() == 3
+    after = entries(tmp_path)
+    assert after["ada"].total == before and after["ada"].final
+    assert not after["ben"].refused and after["ben"].pending
+    assert "Not graded yet" in page_of(tmp_path, "ben")
+    assert grade() == 0 and entries(tmp_path)["ben"].final
+
+
+def test_a_gradebook_is_asked_again_for_another_title(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada_11_11_a.zip", "alan_12_12_a.zip")
+    book = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,HW 5 (98765),HW 5 (11)\n"
+        "Ada,11,s1,ada,A,,\nAlan,12,s2,alan,A,EX,\n"
+    )
+    (tmp_path / "roster.csv").write_text(book, encoding="utf-8")
+    grade(roster="../roster.csv", title="HW 5")
+    assert "no column 'HW 5', or several" in capsys.readouterr().out
+    grade(title="HW 5 (98765)")
+    assert entries(tmp_path)["alan"].excused and not entries(tmp_path)["ada"].excused
+    header = (tmp_path / "out" / "grades.csv").read_text(encoding="utf-8").split("\n")[0]
+    assert header.endswith("HW 5 (98765)")
+    grade(title="Quiz")
+    assert not entries(tmp_path)["alan"].excused
+
+
+# Again
+
+
+def other_results(task):
+    """The result of each check is the opposite of what it was."""
+    result = run(task)
+    for check in result["report"]["checks"] if "report" in result else ():
+        passed = check["verdict"] != "passed"
+        verdict = "passed" if passed else "timeout"
+        check |= {"verdict": verdict, "score": passed * check["max_score"]}
+    return result
+
+
+def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", "ada", "ben")
+    grade()
+    before, engine = entries(tmp_path), Here(other_results)
+    capsys.readouterr()
+    grade("--again", "ada", "5f-0-basic", engine=engine)
+    (task,) = engine.tasks
+    assert task.checks == ("5f-0-basic",) and task.source.endswith("/ada")
+    after = entries(tmp_path)
+    assert after["ben"].scores == before["ben"].scores
+    scores, old = after["ada"].scores, before["ada"].scores
+    assert [id for id in scores if scores[id] != old[id]] == ["5f-0-basic"]
+    said = capsys.readouterr().out
+    assert f"'ada': {before['ada'].total:g}, now {after['ada'].total:g}: check 5f-0-basic" in said
+    assert "(graded again)" in said
+    changes = [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "check"]
+    (row,) = changes
+    assert row["before"].startswith(f"{old['5f-0-basic']:g} of ") and row["why"] == "graded again"
+    assert row["after"].startswith(f"{scores['5f-0-basic']:g} of ")
+    for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
+        engine = Here()
+        grade("--again", *words, engine=engine)
+        assert len(engine.tasks) == people
+        questions = {CHECKS[id].question for task in engine.tasks for id in task.checks}
+        assert questions == (ids or {check.question for check in CHECKS.values() if check.coded})
+
+
+@pytest.mark.parametrize("words", [("--again", "5c"), ()])
+def test_an_interrupted_regrading_goes_on_and_tells_all_changes(
+    tmp_path, grade, monkeypatch, capsys, words
+):
+    """--again, and another limit in the manifest."""
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    (tmp_path / "class" / "cy" / "refuse").touch()
+    grade(seed=5)
+    before = totals(tmp_path)
+    if not words:
+        other_manifest(tmp_path, monkeypatch, TEXT.replace("\nseconds = 20\n", "\nseconds = 19\n"))
+    with pytest.raises(Interrupted, match="Run the same command to continue"):
+        grade(*words, engine=Here(other_results, stop=1))
+    capsys.readouterr()
+    engine = Here(other_results)
+    assert grade(*words, engine=engine) == 0
+    left = ["ben", "cy"] if words else ["ben"]  # --again looks at what was refused, too
+    assert [task.source.rpartition("/")[2] for task in engine.tasks] == left
+    said = capsys.readouterr().out
+    why = "graded again" if words else "the check or what it depends on has changed"
+    for person in ("ada", "ben"):
+        assert f"'{person}': {before[person]}, now {totals(tmp_path)[person]}: check" in said
+        assert why in said
+    engine = Here(other_results)
+    grade(*words, engine=engine)  # a new run
+    assert len(engine.tasks) == (3 if words else 0)
+
+
+@pytest.mark.parametrize("words", ["nobody", "1g", "ada 1g", "5", "ada ben"])
+def test_mistakes_in_grading_again(tmp_path, grade, words):
+    """A question that people mark; a person whose id is a problem."""
+    hand_in(tmp_path / "class", "ada", "ben", "5")
+    grade()
+    before = entries(tmp_path)
+    with pytest.raises(UserError):
+        grade("--again", *words.split())
+    assert entries(tmp_path) == before
