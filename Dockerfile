@@ -24,7 +24,7 @@ RUN umask 022 \
 
 COPY . /opt/assignment
 WORKDIR /opt/assignment
-RUN mkdir /submissions /grades
-VOLUME ["/grades"]
+RUN mkdir /submissions /class
+VOLUME ["/class"]
 ENTRYPOINT ["python", "-m", "instructor"]
-CMD ["grade", "/submissions", "--out", "/grades"]
+CMD ["grade", "/class"]

@@ -67,11 +67,14 @@ def make_class(folder: Path, count: int) -> None:
                 shutil.rmtree(target)
 
 
-def measured(folder: Path, out: str, *options) -> tuple[float, float]:
+def measured(folder: Path, out: str, workers: int, *options) -> tuple[float, float]:
     """Grade the folder's class; returns the seconds, and the peak memory in MiB."""
-    command = [sys.executable, "-m", "instructor", "grade", folder / "class", "--seed", "1"]
+    command = [sys.executable, "-m", "instructor", "grade", folder / out, *options]
+    (folder / out).mkdir()
+    settings = f'submissions = ["../class"]\nseed = 1\nworkers = {workers}\n'
+    (folder / out / "settings.toml").write_text(settings, encoding="utf-8")
     started, most = time.perf_counter(), 0
-    process = subprocess.Popen([*map(str, [*command, "--out", folder / out, *options])], cwd=ROOT)
+    process = subprocess.Popen([*map(str, command)], cwd=ROOT)
     while process.poll() is None:
         most = max(most, watch.memory_of([process.pid, *watch.descendants(process.pid)]))
         time.sleep(1)
@@ -89,14 +92,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         make_class(folder / "class", args.submissions)
-        local, memory = measured(folder, "local", "--workers", args.workers)
+        local, memory = measured(folder, "local", args.workers)
         print(
             f"{args.submissions} submissions, {args.workers} workers: {local:.0f} s, "
             f"{60 * args.submissions / local:.1f} a minute, at most {memory:.0f} MiB"
         )
         if args.dask:
             with dask(folder, args.workers) as file:
-                seconds, _ = measured(folder, "dask", "--engine", "dask", "--scheduler", file)
+                seconds, _ = measured(folder, "dask", args.workers, "--cluster", file)
             print(
                 f"the same on Dask, {args.workers} workers: {seconds:.0f} s, {local / seconds:.2f} "
                 "times as fast"
@@ -112,7 +115,7 @@ def dask(folder: Path, workers: int):
 
     def start(*words):
         command = [sys.executable, "-m", "dask", *words, "--scheduler-file", file, "--no-dashboard"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
         return subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
         )
