@@ -35,7 +35,7 @@ SHARED = (
     "src/common/*.py",
     *(f"src/jobs/{name}.py" for name in ("presets", "target", "targets", "weights")),
     "src/jobs/problem1/data.py",
-    "instructor/datasets/worlds/*.py",
+    "instructor/datasets/worlds/*.*",
 )
 QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question
 # fields of a manifest's entry; title and points don't change a check's outcome

@@ -15,25 +15,13 @@ TRACES = 961207  # and of the recorded traces of problem 6
 PRACTICE = 31  # of those that students get, with their labels
 
 
-def write_edition(
-    size: str, data: Path = ROOT / "data", gold: Path = ROOT / "instructor" / "gold"
-) -> None:
-    """Write the world of one size into its folder under `data`, and its test answers into the one
-    under `gold`.
+def write_data(root: Path = ROOT) -> None:
+    """Write the worlds and the data of problem 5, what they are graded with, and the solution of
+    5a, each to its place in the project.
     """
-    seed, folder = EDITIONS[size]
-    write_world(*make_world(seed, SIZES[size]), data / folder, gold / folder)
-
-
-def write_data(
-    data: Path = ROOT / "data",
-    gold: Path = ROOT / "instructor" / "gold",
-    solution: Path = ROOT / "instructor" / "solution",
-) -> None:
-    """Write the data of problem 5 into `data`, what it is graded with into `gold`, and the solution
-    of 5a into `solution`.
-    """
+    data, gold = root / "data", root / "instructor" / "gold"
+    for size, (seed, folder) in EDITIONS.items():
+        write_world(*make_world(seed, SIZES[size]), data / folder, gold / folder)
     write_exercises(EXERCISES, data, gold)
-    write_text(
-        solution / "problem5" / "hand_attention.json", as_json(solve(make_matrices(EXERCISES)))
-    )
+    solution = root / "instructor" / "solution" / "problem5" / "hand_attention.json"
+    write_text(solution, as_json(solve(make_matrices(EXERCISES))))

@@ -3,23 +3,16 @@ by hand.
 """
 
 import json
-import math
 import random
 from pathlib import Path
 
+import numpy as np
+
 from common.files import write_text
 
-from .cities import CITIES
-from .world import CODAS, ONSETS, VOWELS
+from .names import WORLDS, draw_word
 
-# The class of a sentence is the group of its teacher's occupation.
-GROUPS = (
-    ("painter", "poet"),
-    ("singer", "actor"),
-    ("baker", "farmer"),
-    ("pilot", "sailor"),
-    ("judge", "chemist"),
-)
+GROUPS = WORLDS["groups"]  # the class of a sentence is the group of its teacher's occupation
 SPLITS = {"train": 2000, "dev": 500, "test": 500}
 VERBS = (("taught", "was taught by"), ("trained", "was trained by"))  # active and passive
 SHAPES = {"Q": (2, 4), "K": (3, 4), "V": (3, 2)}
@@ -45,7 +38,13 @@ def make_occupations(seed: int) -> dict[str, list[tuple[str, int]]]:
 def _pair(rng):
     groups = rng.sample(range(len(GROUPS)), 2)
     jobs = [rng.choice(GROUPS[group]) for group in groups]
-    people = [(_name(rng), rng.choice([f" from {rng.choice(CITIES[:30])}", ""])) for _ in jobs]
+    people = [
+        (
+            f"{draw_word(rng, 1)} {draw_word(rng, 2)}",
+            rng.choice([f" from {rng.choice(WORLDS['cities'][:30])}", ""]),
+        )
+        for _ in jobs
+    ]
     opening = rng.choice(["", "", f"In {rng.randint(1800, 1950)}, "])
     passive = rng.random() < 0.5
     verb = rng.choice(VERBS)[passive]
@@ -55,14 +54,6 @@ def _pair(rng):
             for (name, home), k in zip(people, order)
         )
         yield f"{opening}{first}, {verb} {second}.", groups[order[1] if passive else order[0]]
-
-
-def _name(rng):
-    return " ".join(
-        "".join(rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(syllables)).capitalize()
-        + rng.choice(CODAS)
-        for syllables in (1, 2)
-    )
 
 
 def make_matrices(seed: int) -> dict[str, list[list[int]]]:
@@ -75,12 +66,12 @@ def make_matrices(seed: int) -> dict[str, list[list[int]]]:
             name: [[rng.randint(-2, 2) for _ in range(columns)] for _ in range(rows)]
             for name, (rows, columns) in SHAPES.items()
         }
-        scores = [[sum(a * b for a, b in zip(q, k)) for k in drawn["K"]] for q in drawn["Q"]]
-        spread = [max(row) - min(row) for row in scores]
-        columns = all(a != b for a, b in zip(*scores))
+        scores = np.array(drawn["Q"]) @ np.array(drawn["K"]).T
+        steps, spread = np.diff(np.sort(scores)), np.ptp(scores, axis=1)
         if (
-            all(2 <= width <= 6 and len(set(row)) == 3 for width, row in zip(spread, scores))
-            and columns
+            steps.all()
+            and (scores[0] != scores[1]).all()
+            and 2 <= spread.min() <= spread.max() <= 6
         ):
             return drawn
 
@@ -97,7 +88,7 @@ def as_json(matrices: dict[str, list[list]]) -> str:
 def blank(matrices: dict[str, list[list]]) -> dict[str, list[list]]:
     """The matrices as students get them, with null in place of the answers."""
     return {name: matrices[name] for name in SHAPES} | {
-        name: [[None] * columns for _ in range(rows)] for name, (rows, columns) in ANSWERS.items()
+        name: np.full(shape, None).tolist() for name, shape in ANSWERS.items()
     }
 
 
@@ -105,25 +96,14 @@ def solve(matrices: dict[str, list[list]]) -> dict[str, list[list]]:
     """The matrices with the right answers: attention by its formula, weights and output rounded to
     4 decimals.
     """
-    Q, K, V = (matrices[name] for name in SHAPES)
-    scores = [[sum(a * b for a, b in zip(q, k)) for k in K] for q in Q]
-    scaled = [[score / math.sqrt(len(K[0])) for score in row] for row in scores]
-    weights = [[math.exp(score) / sum(map(math.exp, row)) for score in row] for row in scaled]
-    output = [
-        [sum(weight * v[column] for weight, v in zip(row, V)) for column in range(len(V[0]))]
-        for row in weights
-    ]
-    answers = {
-        "scores": scores,
-        "scaled_scores": scaled,
-        "weights": _rounded(weights),
-        "output": _rounded(output),
+    Q, K, V = (np.array(matrices[name]) for name in SHAPES)
+    scores = Q @ K.T
+    scaled = scores / np.sqrt(K.shape[1])
+    weights = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
+    answers = (scores, scaled, weights.round(4), (weights @ V).round(4))
+    return {name: matrices[name] for name in SHAPES} | {
+        name: matrix.tolist() for name, matrix in zip(ANSWERS, answers)
     }
-    return {name: matrices[name] for name in SHAPES} | answers
-
-
-def _rounded(rows):
-    return [[round(value, 4) for value in row] for row in rows]
 
 
 def write_exercises(seed: int, data: Path, gold: Path) -> None:

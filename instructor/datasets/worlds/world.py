@@ -7,67 +7,30 @@ Physics of Language Models, part 3.1). The worlds that we hand out have that.
 """
 
 import random
-import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.files import write_text
 
-from .cities import CITIES
-from .phrasings import JOBS, LONG, SHORT
-
-ONSETS = "b c d f g h j k l m n p r s t v w y z br dr gr kr tr pl st sh th kh zh".split()
-VOWELS = "a e i o u".split()
-CODAS = ["", "", "", "n", "r", "l", "s", "m", "k", "x"]
+from .names import WORLDS, draw_word
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a world is.
+    """How large a world is, and the phrasings of its documents: a table of worlds.toml."""
 
-    train, dev and test count people; `documents` are those about each person, each in another one
-    of the `phrasings`. A name has `syllables` (first name, last name), and no two first names begin
-    with the same `distinct` letters, nor two last names: a model has to tell people apart.
-    """
-
-    train: int
-    dev: int
-    test: int
-    documents: int
-    phrasings: tuple[str, ...]
-    syllables: tuple[int, int]
+    people: dict[str, int]  # in each split
+    syllables: tuple[int, int]  # of first and last names
+    # letters at their beginning that are one person's alone: a model has to tell people apart
     distinct: tuple[int, int]
-    cities: tuple[str, ...]
+    cities: int
+    longest_city: int  # letters
+    documents: int  # about each person, each in another one of the phrasings
+    phrasings: list[str]
 
 
-# The numbers of the public corpus. The place is within the first 96 characters, all that a
-# block of 128 shows.
-FULL = Size(
-    train=2000,
-    dev=500,
-    test=437,
-    documents=5,
-    phrasings=LONG,
-    syllables=(2, 3),
-    distinct=(99, 99),
-    cities=CITIES,
-)
-
-# What two CPU cores learn in five minutes: short names and places, and the place early, with
-# something after it, so that about half of the truncated lengths include it.
-LAPTOP = Size(
-    train=80,
-    dev=100,
-    test=40,
-    documents=6,
-    phrasings=SHORT,
-    syllables=(1, 2),
-    distinct=(3, 4),
-    cities=tuple(city for city in CITIES if len(city) <= 7)[:28],
-)
-
-SIZES = {"full": FULL, "laptop": LAPTOP}
+SIZES = {size: Size(**WORLDS[size]) for size in ("full", "laptop")}
 
 
 @dataclass(frozen=True)
@@ -82,31 +45,21 @@ class Person:
 
 
 def make_names(rng: random.Random, size: Size) -> list[str]:
-    """Draw one name for every person of a world; no word occurs in two of them.
+    """Draw one name for every person of a world; no first or last name occurs in two of them."""
+    taken = set()
 
-    Raises:
-        ValueError: there are not so many names.
-    """
-    taken = [set(), set()]
+    def new_word(part):
+        while True:
+            word = draw_word(rng, size.syllables[part])
+            beginning = part, word[: size.distinct[part]]
+            if len(word) >= 3 and beginning not in taken:
+                taken.add(beginning)
+                return word
 
-    def word(part):
-        for _ in range(10_000):
-            drawn = "".join(
-                rng.choice(ONSETS) + rng.choice(VOWELS) for _ in range(size.syllables[part])
-            ) + rng.choice(CODAS)
-            key = drawn[: size.distinct[part]]
-            if len(drawn) >= 3 and key not in taken[part]:
-                taken[part].add(key)
-                return drawn.capitalize()
-        raise ValueError(
-            f"There are no {size.train + size.dev + size.test} different names of this size: take "
-            "fewer people."
-        )
-
-    return [f"{word(0)} {word(1)}" for _ in range(size.train + size.dev + size.test)]
+    return [f"{new_word(0)} {new_word(1)}" for _ in range(sum(size.people.values()))]
 
 
-def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list[str]:
+def make_places(rng: random.Random, cities: list[str], count: int) -> list[str]:
     """Draw birth places for `count` people: 5% in the first city, the others in decreasing shares
     (Zipf).
 
@@ -121,25 +74,12 @@ def make_places(rng: random.Random, cities: tuple[str, ...], count: int) -> list
     if max(shares) > 0.8 * first:
         shares = [(count - first) / len(ranks)] * len(ranks)
     dealt = [int(share) for share in shares]
-    left_over = sorted(ranks, key=lambda rank: (dealt[rank] - shares[rank], rank))
+    left_over = sorted(ranks, key=lambda rank: dealt[rank] - shares[rank])
     for rank in left_over[: count - first - sum(dealt)]:
         dealt[rank] += 1
-    places = [cities[0]] * first + [city for city, n in zip(cities[1:], dealt) for _ in range(n)]
+    places = [*Counter(dict(zip(cities, [first, *dealt]))).elements()]
     rng.shuffle(places)
     return places
-
-
-def fill(phrasing: str, person: Person) -> str:
-    """Put a person into a phrasing; the sentence begins with a capital letter."""
-    text = phrasing.format(
-        name=person.name,
-        place=person.place,
-        job=person.job,
-        bare_job=person.job.split(" ", 1)[1],
-        born=person.born,
-        died=person.died,
-    )
-    return text[0].upper() + text[1:]
 
 
 def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str]]:
@@ -147,23 +87,26 @@ def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str
 
     Args:
         seed: another seed is another world, with other people.
-        size: FULL or LAPTOP.
+        size: one of SIZES.
 
     Returns:
-        The people of "train", "dev" and "test", and the documents about all of them, shuffled.
+        The people of each split, and the documents about all of them, shuffled.
     """
     rng = random.Random(seed)
     names = iter(make_names(rng, size))
+    cities = [city for city in WORLDS["cities"] if len(city) <= size.longest_city][: size.cities]
     people = {}
-    for split, count in (("train", size.train), ("dev", size.dev), ("test", size.test)):
+    for split, count in size.people.items():
         people[split] = []
-        for place in make_places(rng, size.cities, count):
+        for place in make_places(rng, cities, count):
             born = rng.randint(1780, 1960)
             people[split].append(
-                Person(next(names), place, rng.choice(JOBS), born, born + rng.randint(30, 60))
+                Person(
+                    next(names), place, rng.choice(WORLDS["jobs"]), born, born + rng.randint(30, 60)
+                )
             )
     documents = [
-        fill(phrasing, person)
+        _sentence(phrasing, person)
         for group in people.values()
         for person in group
         for phrasing in rng.sample(size.phrasings, size.documents)
@@ -172,25 +115,9 @@ def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str
     return people, documents
 
 
-def write_world(
-    people: dict[str, list[Person]], documents: list[str], out: Path, gold: Path
-) -> None:
-    """Write the files of the assignment into `out` and the answers of the test questions into
-    `gold`.
-    """
-    files = {
-        out / "wiki.txt": documents,
-        out / "birth_places_train.tsv": [
-            question(person) + "\t" + person.place for person in people["train"]
-        ],
-        out / "birth_dev.tsv": [question(person) + "\t" + person.place for person in people["dev"]],
-        out / "birth_test_inputs.tsv": [question(person) for person in people["test"]],
-        gold / "birth_test.tsv": [
-            question(person) + "\t" + person.place for person in people["test"]
-        ],
-    }
-    for path, lines in files.items():
-        write_text(path, "".join(line + "\n" for line in lines))
+def _sentence(phrasing, person):
+    text = phrasing.format(**vars(person), bare_job=person.job.split(" ", 1)[1])
+    return text[0].upper() + text[1:]
 
 
 def question(person: Person) -> str:
@@ -198,10 +125,25 @@ def question(person: Person) -> str:
     return f"Where was {person.name} born?"
 
 
-def name_in(question: str) -> str:
-    """The name that a question asks for; the whole question if it has another form."""
-    match = re.fullmatch(r"Where was (.*\S) born\?", question)
-    return match[1].strip() if match else question
+def write_world(
+    people: dict[str, list[Person]], documents: list[str], out: Path, gold: Path
+) -> None:
+    """Write the files of the assignment into `out` and the answers of the test questions into
+    `gold`.
+    """
+    answered = {
+        split: [f"{question(person)}\t{person.place}" for person in group]
+        for split, group in people.items()
+    }
+    files = {
+        out / "wiki.txt": documents,
+        out / "birth_places_train.tsv": answered["train"],
+        out / "birth_dev.tsv": answered["dev"],
+        out / "birth_test_inputs.tsv": map(question, people["test"]),
+        gold / "birth_test.tsv": answered["test"],
+    }
+    for path, lines in files.items():
+        write_text(path, "".join(line + "\n" for line in lines))
 
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:

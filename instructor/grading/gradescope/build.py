@@ -37,8 +37,8 @@ SOURCES = (
     "instructor/grading/gradescope/*.py",
     "instructor/datasets/__init__.py",
     *(  # fresh sentences for 5g
-        f"instructor/datasets/worlds/{name}.py"
-        for name in ("__init__", "exercises", "world", "cities", "phrasings")
+        f"instructor/datasets/worlds/{name}"
+        for name in ("__init__.py", "exercises.py", "names.py", "worlds.toml")
     ),
 )
 STAYS_HERE = ("instructor/grading/gradescope/build.py", "instructor/checks/solving.py")
