@@ -80,8 +80,9 @@ def copy_gold(name):
 @pytest.mark.parametrize("folder, gold", [("data", "."), ("data/laptop", "laptop")])
 def test_the_worlds_have_no_problems(folder, gold, check):
     code, text = check(ROOT / folder, "--gold", GOLD / gold)
-    assert code == 0 and "problem" not in text
-    assert "100.0% of test" in text and "5.0% of dev (London)" in text
+    assert code == 0 and "PROBLEM" not in text
+    assert f"{TEST}: the places of 0.0%" in text
+    assert f"{DEV}: 'London' for all is right 5.0%" in text
 
 
 @pytest.mark.parametrize(
@@ -94,17 +95,17 @@ def test_the_worlds_have_no_problems(folder, gold, check):
             append(
                 "wiki.txt", lambda data: rows(data, TEST)[0].replace("was ", "was  ") + " Rome."
             ),
-            "1 documents with a test question word for word",
+            "wiki.txt has 1 documents with a test question word for word",
         ),
         (change_places(lambda place: "x" * 100 + " " + place), f"{DEV}: the places of 100.0%"),
         (change_places(lambda place: place + "ette"), f"{DEV}: the places of 100.0%"),
-        (all_from("Rome"), f"{DEV}: 'Rome' for everybody is right 100.0%"),
+        (all_from("Rome"), f"{DEV}: 'Rome' for all is right 100.0%"),
     ],
 )
 def test_problems_are_named(spoil, message, data, check):
     spoil(data)
     code, text = check(data)
-    assert code == 1 and message in text
+    assert code == 1 and f"PROBLEM: {message}" in text.replace(f"{data}/", "")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,6 @@ def test_problems_are_named(spoil, message, data, check):
     [
         (lambda data: (data / DEV).unlink(), f"{DEV} does not exist"),
         (append(DEV, "Where was Ana Xu born?"), "line 101: expected a question, a tab and a place"),
-        (lambda data: shutil.rmtree(data), "is not a folder"),
     ],
 )
 def test_what_the_jobs_refuse_is_refused(spoil, message, data, check):
