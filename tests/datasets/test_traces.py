@@ -10,9 +10,9 @@ from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
 from conftest import ROOT, SOLUTION
 from instructor.checks.problem6.q6f import FILE, read_traces, tally
-from instructor.datasets.traces.command import DRAWN, is_clear, records, rounded
+from instructor.datasets.traces.command import DRAWN, records, rounded
 from instructor.datasets.traces.drawn import draw_traces
-from instructor.datasets.traces.onsets import find_onsets
+from instructor.datasets.traces.onsets import find_onsets, is_clear
 from instructor.datasets.traces.training import Setup, train
 from instructor.datasets.worlds.editions import TRACES
 from jobs.package import load_submission

@@ -12,7 +12,7 @@ from common.files import UserError
 from conftest import ROOT
 from instructor.checks.problem6.q6f import FILE, read_traces
 from instructor.datasets.traces.command import records
-from instructor.datasets.traces.onsets import find_onsets
+from instructor.datasets.traces.onsets import find_onsets, is_clear
 from instructor.release.build import released_files
 from jobs.problem6.practice import TRACES, judge, practice_monitor
 from jobs.training_log import read_log
@@ -50,7 +50,7 @@ def test_labels_are_the_tables_onsets(path):
     header, log = read_log(path)
     trace = Trace(header["run"], header["total_steps"], header["reference_loss"], columns(log))
     onsets = {name: log[number]["step"] for name, number in find_onsets(trace).items()}
-    assert onsets == header["faults"]
+    assert onsets == header["faults"] and is_clear(trace)
     assert records(trace) == log
 
 

@@ -5,6 +5,7 @@ file that 6f is graded with. With --practice: the six that students get with the
 import argparse
 import gzip
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,64 +15,68 @@ from checks.problem6.q6f_traces import MISSING, NAMES, Trace
 from common.files import write_text, writing
 from instructor import ROOT
 from instructor.checks.problem6.q6f import FILE
-from instructor.datasets.traces.onsets import Rules, find_onsets
 from instructor.datasets.worlds.editions import PRACTICE, TRACES
+
+from .drawn import draw_traces
+from .onsets import find_onsets, is_clear
 
 TRAININGS, DRAWN = 6, 9  # of each kind
 # Significant digits kept.
 FIELDS = {"loss": 3, "lr": 2, "grad_norm": 2, "attention_entropy": 3, "repetition_rate": 2}
 # Of the trainings drawn for practice: one that goes well, and together every fault.
-KEPT = {
-    "trained well, 1": "trained well",
-    "diverged, 0": "diverged",
-    "samples almost greedily, 0": "samples almost greedily",
-    "hardly learns, 0": "hardly learns",
-    "scores too large, 0": "scores too large",
-    "deep, without residuals, 0": "deep, without residuals",
-}
-# The table's rules, looser and stricter. Where they disagree about a trace, a correct monitor may
-# disagree with the table too: such a trace is dropped.
-EASIER = Rules(
-    rise=1.4, far=2.6, repeated=0.45, way=0.13, even=0.987, sure=0.013, ratio=0.0014, row=16
+KEPT = (
+    "trained well, 1",
+    "diverged, 0",
+    "samples almost greedily, 0",
+    "hardly learns, 0",
+    "scores too large, 0",
+    "deep, without residuals, 0",
 )
-HARDER = Rules(
-    rise=1.6,
-    far=3.4,
-    repeated=0.55,
-    way=0.07,
-    stays=8,
-    even=0.9925,
-    sure=0.0075,
-    ratio=0.0007,
-    row=24,
-)
-APART = 12  # records that their onsets may differ by
-BELIEVED = 6  # consecutive medians above 1.5 times the lowest that a healthy trace may have
 
 
-def is_clear(trace: Trace) -> bool:
-    """Whether the table's rules and others near them find the same faults, at about the same
-    records.
-    """
-    found = [find_onsets(trace, rules) for rules in (Rules(), EASIER, HARDER)]
-    if not all(each.keys() == found[0].keys() for each in found):
-        return False
-    if any(abs(each[name] - found[0][name]) > APART for each in found for name in each):
-        return False
-    return "exploding_loss" in found[0] or longest_rise(trace) <= BELIEVED
+def add_parser(commands: argparse._SubParsersAction) -> None:
+    """Add the command `traces`."""
+    command = commands.add_parser(
+        "traces", help="make the recorded traces that 6f is graded with (some minutes)"
+    )
+    command.add_argument("--seed", type=int, default=TRACES, help="draws the traces")
+    command.add_argument(
+        "--practice", action="store_true", help="make the six in data/traces instead (a minute)"
+    )
+    gold = ROOT / "instructor" / "gold"
+    command.add_argument("--gold", type=Path, default=gold, help="the folder of the test answers")
+    command.set_defaults(run=run)
 
 
-def longest_rise(trace: Trace) -> int:
-    """The most consecutive medians of the loss above 1.5 times its lowest."""
-    loss = trace.columns.get("loss")
-    if loss is None or len(loss) < 5:
+def run(args: argparse.Namespace) -> int:
+    """Write the file, and say what is in it; returns the exit code."""
+    if args.practice:
+        write_practice(ROOT / "data" / "traces")
         return 0
-    medians = np.median(np.lib.stride_tricks.sliding_window_view(loss, 5), axis=1)
-    longest = row = 0
-    for high in medians > 1.5 * np.minimum.accumulate(medians):
-        row = row + 1 if high else 0
-        longest = max(longest, row)
-    return longest
+    # Drawn ones are the same everywhere, recorded ones on the same machine and version of torch.
+    made = [*record_trainings(args.seed, TRAININGS)]
+    made += draw_traces(np.random.default_rng(args.seed + 1), DRAWN)
+    traces = [trace for trace in map(rounded, made) if is_clear(trace)]
+    path = args.gold / FILE
+    content = json.dumps([*map(packed, traces)], separators=(",", ":")).encode()
+    with writing(path) as temporary:
+        temporary.write_bytes(gzip.compress(content, mtime=0))
+    for name in NAMES:
+        print(f"{name}: {sum(name in trace.faults for trace in traces)} traces")
+    healthy = sum(not trace.faults for trace in traces)
+    print(f"Wrote {len(traces)} traces to {path}, {healthy} of them without a fault")
+    return 0
+
+
+def record_trainings(seed: int, count: int, names: tuple[str, ...] = ()) -> Iterator[Trace]:
+    """Train `count` of each kind, or only those with these names, and record them."""
+    from .setups import REFERENCE, draw_setups  # torch, which other commands can do without
+    from .training import train
+
+    world = (ROOT / "data" / "laptop" / "wiki.txt").read_text(encoding="utf-8")[:40_000]
+    for number, setup in enumerate(draw_setups(np.random.default_rng(seed), count)):
+        if not names or setup.name in names:
+            yield train(setup, world, seed + number, REFERENCE)
 
 
 def rounded(trace: Trace) -> Trace:
@@ -86,64 +91,27 @@ def rounded(trace: Trace) -> Trace:
     return replace(trace, faults=find_onsets(trace))
 
 
-def pack(traces: list[Trace]) -> bytes:
-    """Pack traces into a file's bytes."""
-    kept = [asdict(trace) for trace in traces]
-    for trace in kept:
-        trace["columns"] = {
-            name: np.moveaxis(values, 0, -1).tolist() for name, values in trace["columns"].items()
-        }
-    return gzip.compress(json.dumps(kept, separators=(",", ":")).encode(), mtime=0)
+def packed(trace: Trace) -> dict:
+    """A trace as the file has it: the records last in each column, where they compress better."""
+    columns = {name: np.moveaxis(v, 0, -1).tolist() for name, v in trace.columns.items()}
+    return asdict(trace) | {"columns": columns}
 
 
-def make_traces(seed: int) -> list[Trace]:
-    """All traces that are kept. Drawn ones are the same everywhere, recorded ones on the same
-    machine and version of torch.
-    """
-    from .drawn import draw_traces
-
-    made = record_trainings(seed, TRAININGS)
-    made += draw_traces(np.random.default_rng(seed + 1), DRAWN)
-    return [trace for trace in map(rounded, made) if is_clear(trace)]
-
-
-def record_trainings(seed: int, count: int, names: tuple[str, ...] = ()) -> list[Trace]:
-    """Train `count` of each kind, or only those with these names, and record them."""
-    from .setups import REFERENCE, draw_setups
-    from .training import train  # imports torch, which other commands can do without
-
-    world = (ROOT / "data" / "laptop" / "wiki.txt").read_text(encoding="utf-8")[:40_000]
-    return [
-        train(setup, world, seed + number, REFERENCE)
-        for number, setup in enumerate(draw_setups(np.random.default_rng(seed), count))
-        if not names or setup.name in names
-    ]
-
-
-def write_practice(folder: Path) -> list[Path]:
-    """Train the six traces to practice on, and write each as a log whose header has its labels.
-
-    Raises:
-        ValueError: a trace is borderline, or together they lack a fault; choose another seed.
-    """
-    traces = [rounded(trace) for trace in record_trainings(PRACTICE, 1, tuple(KEPT))]
-    if not all(map(is_clear, traces)) or {n for trace in traces for n in trace.faults} != {*NAMES}:
-        faults = [trace.faults for trace in traces]
-        raise ValueError(f"these traces are not good examples: {faults}")
-    paths = []
-    for trace in traces:
-        name = KEPT[trace.name]
+def write_practice(folder: Path) -> None:
+    """Train the six traces to practice on, and write each as a log whose header has its labels."""
+    for trace in map(rounded, record_trainings(PRACTICE, 1, KEPT)):
+        name = trace.name.rpartition(",")[0]
         steps = trace.columns["step"].tolist()
         header = {
-            "run": name[0].upper() + name[1:],
+            "run": name.capitalize(),
             "total_steps": trace.total_steps,
             "reference_loss": trace.reference_loss,
             "faults": {fault: steps[onset] for fault, onset in trace.faults.items()},
         }
-        lines = [json.dumps(line) for line in [header, *records(trace)]]
-        paths.append(folder / f"{name.replace(',', '').replace(' ', '_')}.jsonl")
-        write_text(paths[-1], "\n".join(lines) + "\n")
-    return paths
+        lines = [json.dumps(line) + "\n" for line in [header, *records(trace)]]
+        path = folder / f"{name.replace(',', '').replace(' ', '_')}.jsonl"
+        write_text(path, "".join(lines))
+        print(f"Wrote {path}")
 
 
 def records(trace: Trace) -> list[dict]:
@@ -156,44 +124,3 @@ def records(trace: Trace) -> list[dict]:
         }
         for i in range(len(trace))
     ]
-
-
-def run(args: argparse.Namespace) -> int:
-    """Write the file, and say what is in it; returns the exit code."""
-    if args.practice:
-        paths = write_practice(ROOT / "data" / "traces")
-        print(f"Wrote {len(paths)} traces to practice on: {', '.join(map(str, paths))}")
-        return 0
-    traces = make_traces(args.seed)
-    path = args.gold / FILE
-    with writing(path) as temporary:
-        temporary.write_bytes(pack(traces))
-    for name in NAMES:
-        print(f"{name}: {sum(name in trace.faults for trace in traces)} traces")
-    print(
-        f"Wrote {len(traces)} traces, {sum(not trace.faults for trace in traces)} of them without "
-        f"a fault, to {path} ({path.stat().st_size / 1000:.0f} kB)"
-    )
-    return 0
-
-
-def add_parser(commands) -> None:
-    """Add the command `traces`."""
-    command = commands.add_parser(
-        "traces", help="make the recorded traces that 6f is graded with (about ten minutes)"
-    )
-    command.add_argument(
-        "--seed", type=int, default=TRACES, help="draws the traces (default: that of the course)"
-    )
-    command.add_argument(
-        "--practice",
-        action="store_true",
-        help="make the six in data/traces instead, which students get (about a minute)",
-    )
-    command.add_argument(
-        "--gold",
-        type=Path,
-        default=ROOT / "instructor" / "gold",
-        help="the folder of the test answers",
-    )
-    command.set_defaults(run=run)

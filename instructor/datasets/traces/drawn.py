@@ -12,14 +12,10 @@ from checks.problem6.q6f_traces import MISSING, Trace, draw_healthy, measure_rar
 def draw_traces(rng: np.random.Generator, count: int) -> Iterator[Trace]:
     """Draw `count` traces for each fault, and four times as many without any."""
     for number in range(4 * count):
-        yield _draw(
-            rng,
-            f"drawn, nothing wrong, {number}",
-            (_bump, _late_head, _bump, _nearly, measure_rarely)[number % 5],
-        )
-    for put in (_explode, _break_off, _repeat, _stall, _die, _saturate, _vanish):
+        yield _draw(rng, f"drawn, nothing wrong, {number}", HEALTHY[number % len(HEALTHY)])
+    for change in FAULTS:
         for number in range(count):
-            yield _draw(rng, f"drawn, {put.__name__[1:]}, {number}", put)
+            yield _draw(rng, f"drawn, {change.__name__[1:]}, {number}", change)
 
 
 def _draw(rng, name, change):
@@ -36,9 +32,6 @@ def _draw(rng, name, change):
             del columns[column]  # a run that logs little
     change(trace, rng)
     return trace
-
-
-# Healthy traces.
 
 
 def _bump(trace, rng):
@@ -78,7 +71,7 @@ def _nearly(trace, rng):
     rate[samples[2::4]] = rng.uniform(0.55, 0.8, size=len(samples[2::4]))
 
 
-# Faults.
+HEALTHY = (_bump, _late_head, _bump, _nearly, measure_rarely)
 
 
 def _explode(trace, rng):
@@ -90,7 +83,8 @@ def _explode(trace, rng):
     )
     if rng.random() < 0.3 and (loss > 50).any():
         loss[int(np.argmax(loss > 50)) :] = np.inf
-    _maybe_unknown(trace, rng)
+    if rng.random() < 0.5:
+        trace.reference_loss = None  # so that slow convergence is not judged
 
 
 def _break_off(trace, rng):
@@ -101,12 +95,6 @@ def _break_off(trace, rng):
     end = at + int(rng.integers(1, 4))
     for name, values in trace.columns.items():
         trace.columns[name] = values[:end]
-
-
-def _maybe_unknown(trace, rng):
-    """Without a reference, slow convergence is not judged."""
-    if rng.random() < 0.5:
-        trace.reference_loss = None
 
 
 def _repeat(trace, rng):
@@ -161,3 +149,6 @@ def _vanish(trace, rng):
     norms, at = trace.columns["grad_norm"], int(rng.choice([0, rng.integers(20, 90)]))
     norms[at:, 0] = norms[at:, -1] * 10 ** rng.uniform(-6, -3.2, size=len(trace) - at)
     thin_out(trace, int(rng.choice([1, 1, 1, 2])))
+
+
+FAULTS = (_explode, _break_off, _repeat, _stall, _die, _saturate, _vanish)

@@ -1,4 +1,8 @@
-"""The recorded trainings: healthy ones, and what is broken in each of the others."""
+"""The recorded trainings: healthy ones, and what is broken in each of the others.
+
+Only causes are set here: a training with too large a learning rate may show several faults, or
+none. The rules of the table say which.
+"""
 
 from collections.abc import Iterator
 
@@ -10,121 +14,95 @@ REFERENCE = 1.7  # the loss of a good run after as many steps
 
 
 def draw_setups(rng: np.random.Generator, count: int) -> Iterator[Setup]:
-    """Draw `count` trainings with a fault of each kind, and twice as many without.
-
-    Only the cause is set here: a training with too large a learning rate may show several faults,
-    or none. The rules of the table say which.
-    """
-    for number in range(2 * count):
-        yield _healthy(rng, number)
-    for kind in (_exploding, _repeating, _slow, _dead, _saturated, _vanishing):
-        for number in range(count):
-            yield kind(rng, number)
-
-
-def _setup(rng, name, **fields):
-    """A small training of random size, with a good learning rate."""
-    sizes = {
-        "n_layer": int(rng.integers(2, 4)),
-        "n_head": int(rng.integers(1, 4)),
-        "init": float(rng.uniform(0.12, 0.25)),
-        "lr": float(rng.uniform(2e-3, 6e-3)),
-        "warm_up": float(rng.uniform(0.02, 0.09)),
-        "sampled": int(rng.choice([0, 10])),
-        "batch": int(rng.choice([4, 8])),
-    }
-    return Setup(**{**sizes, "name": name, **fields})
+    """Draw `count` trainings with a fault of each kind, and twice as many without."""
+    for name, draw in TRAININGS.items():
+        for number in range(count if draw != _healthy else 2 * count):
+            common, *kinds = draw(rng)
+            sizes = {
+                "n_layer": int(rng.integers(2, 4)),
+                "n_head": int(rng.integers(1, 4)),
+                "init": rng.uniform(0.12, 0.25),
+                "lr": rng.uniform(2e-3, 6e-3),
+                "warm_up": rng.uniform(0.02, 0.09),
+                "sampled": int(rng.choice([0, 10])),
+                "batch": int(rng.choice([4, 8])),
+            }
+            kind = kinds[number % len(kinds)]
+            yield Setup(f"{name}, {number}", **(sizes | common | kind))
 
 
-def _healthy(rng, number):
-    kinds = (
-        {},
-        {"noise": 0.04},
-        {"batch": 2},
-        {"norm": "post", "lr": 1e-3},
-        {"optimizer": "sgd", "lr": 0.1, "clip": 1.0},
-        {"short": True},
-        {"init": 0.06, "whole": 900, "warm_up": 0.04},
-        {"measured": 4},
-        {"measured": 0, "sampled": 5, "noise": 0.06},
-    )
-    return _setup(rng, f"trained well, {number}", **kinds[number % len(kinds)])
+# Each yields the fields that its trainings have in common, and then those of each kind.
 
 
-def _exploding(rng, number):
+def _healthy(rng):
+    yield {}
+    yield {}
+    yield {"noise": 0.04}
+    yield {"batch": 2}
+    yield {"norm": "post", "lr": 1e-3}
+    yield {"optimizer": "sgd", "lr": 0.1}
+    yield {"short": True}
+    yield {"init": 0.06, "whole": 900, "warm_up": 0.04}
+    yield {"measured": 4}
+    yield {"measured": 0, "sampled": 5, "noise": 0.06}
+
+
+def _exploding(rng):
     at = int(rng.integers(60, 110))
-    larger = ((at, {"lr": float(rng.uniform(2, 6))}),)
-    kinds = (
-        {"changes": ((at, {"ascent": True, "lr": float(rng.uniform(1e-3, 4e-3)), "clip": None}),)},
-        {"optimizer": "sgd", "lr": float(rng.uniform(0.05, 0.1)), "clip": None, "changes": larger},
-        {"optimizer": "sgd", "lr": float(rng.uniform(0.1, 0.5)), "clip": None, "endless": True},
-        {"changes": ((at, {"ascent": True, "lr": float(rng.uniform(3e-4, 8e-4))}),)},
-    )
-    return _setup(rng, f"diverged, {number}", **kinds[number % len(kinds)])
+    yield {}
+    larger = {at: {"lr": rng.uniform(2, 6)}}
+    yield {"changes": {at: {"ascent": True, "lr": rng.uniform(1e-3, 4e-3), "clip": None}}}
+    yield {"optimizer": "sgd", "lr": rng.uniform(0.05, 0.1), "clip": None, "changes": larger}
+    yield {"optimizer": "sgd", "lr": rng.uniform(0.1, 0.5), "clip": None, "endless": True}
+    yield {"changes": {at: {"ascent": True, "lr": rng.uniform(3e-4, 8e-4)}}}
 
 
-def _repeating(rng, number):
+def _repeating(rng):
     at = int(rng.integers(40, 100))
-    kinds = (
-        {"temperature": 0.0},
-        {"changes": ((at, {"temperature": 0.0}),)},
-        {"changes": ((at, {"temperature": 0.15}),)},
-    )
-    return _setup(
-        rng,
-        f"samples almost greedily, {number}",
-        **{"sampled": int(rng.choice([3, 5])), **kinds[number % len(kinds)]},
-    )
+    yield {"sampled": int(rng.choice([3, 5]))}
+    yield {"temperature": 0.0}
+    yield {"changes": {at: {"temperature": 0.0}}}
+    yield {"changes": {at: {"temperature": 0.15}}}
 
 
-def _slow(rng, number):
-    kinds = (
-        {"lr": float(10 ** rng.uniform(-6, -5))},
-        {"optimizer": "sgd", "lr": float(10 ** rng.uniform(-4, -3.3))},
-        {"noise": 1.0},
-        {"lr": float(10 ** rng.uniform(-5.5, -5)), "norm": "post", "n_layer": 5},
-    )
-    return _setup(rng, f"hardly learns, {number}", **{"sampled": 0, **kinds[number % len(kinds)]})
+def _slow(rng):
+    yield {"sampled": 0}
+    yield {"lr": 10 ** rng.uniform(-6, -5)}
+    yield {"optimizer": "sgd", "lr": 10 ** rng.uniform(-4, -3.3)}
+    yield {"noise": 1.0}
+    yield {"lr": 10 ** rng.uniform(-5.5, -5), "norm": "post", "n_layer": 5}
 
 
-def _dead(rng, number):
+def _dead(rng):
     at = int(rng.integers(20, 100))
-    kinds = ({"one_head": 0.01}, {"scale": 0.02}, {"changes": ((at, {"one_head": 0.005}),)})
-    return _setup(
-        rng,
-        f"scores too small, {number}",
-        **{"n_head": int(rng.integers(2, 4)), **kinds[number % len(kinds)]},
-    )
+    yield {"n_head": int(rng.integers(2, 4))}
+    yield {"one_head": 0.01}
+    yield {"scale": 0.02}
+    yield {"changes": {at: {"one_head": 0.005}}}
 
 
-def _saturated(rng, number):
-    at = int(rng.integers(20, 100))
-    kinds = (
-        {"one_head": 600.0, "init": 0.3},
-        {"scale": float(rng.uniform(150, 400)), "init": 0.3},
-        {"changes": ((at, {"one_head": 3000.0}),)},
-        {"lr": 0.1, "scale": 5.0, "clip": None},
-    )
-    return _setup(
-        rng,
-        f"scores too large, {number}",
-        **{"n_head": int(rng.integers(2, 4)), **kinds[number % len(kinds)]},
-    )
+def _saturated(rng):
+    at, scale = int(rng.integers(20, 100)), rng.uniform(150, 400)
+    yield {"n_head": int(rng.integers(2, 4))}
+    yield {"one_head": 600.0, "init": 0.3}
+    yield {"scale": scale, "init": 0.3}
+    yield {"changes": {at: {"one_head": 3000.0}}}
+    yield {"lr": 0.1, "scale": 5.0, "clip": None}
 
 
-def _vanishing(rng, number):
-    deep = {"residual": False, "norm": "none", "squash": True}
-    kinds = (
-        {"n_layer": 5, "init": float(rng.uniform(0.04, 0.07)), **deep},
-        {"n_layer": 4, "init": float(rng.uniform(0.02, 0.04)), **deep},
-        {
-            "n_layer": 6,
-            "init": float(rng.uniform(0.05, 0.09)),
-            "optimizer": "sgd",
-            "lr": 0.05,
-            **deep,
-        },
-    )
-    return _setup(
-        rng, f"deep, without residuals, {number}", **{"n_head": 1, **kinds[number % len(kinds)]}
-    )
+def _vanishing(rng):
+    yield {"n_head": 1, "residual": False, "norm": "none", "squash": True}
+    yield {"n_layer": 5, "init": rng.uniform(0.04, 0.07)}
+    yield {"n_layer": 4, "init": rng.uniform(0.02, 0.04)}
+    yield {"n_layer": 6, "init": rng.uniform(0.05, 0.09), "optimizer": "sgd", "lr": 0.05}
+
+
+TRAININGS = {
+    "trained well": _healthy,
+    "diverged": _exploding,
+    "samples almost greedily": _repeating,
+    "hardly learns": _slow,
+    "scores too small": _dead,
+    "scores too large": _saturated,
+    "deep, without residuals": _vanishing,
+}

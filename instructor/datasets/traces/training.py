@@ -1,7 +1,7 @@
 """Runs small trainings, some broken on purpose, and records what a monitor would read."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -19,49 +19,33 @@ EVERY = 2  # steps from one record to the next
 
 @dataclass(frozen=True)
 class Setup:
-    """A training; the defaults are healthy.
+    """A training; the defaults are healthy. Counts are of records, unless they say otherwise."""
 
-    Attributes:
-        name: says what is special.
-        n, whole: records, and how many the whole training would have.
-        norm: "pre", "post" or "none". init: the standard deviation of all weights. squash: tanh
-            instead of GELU.
-        scale: times 1/sqrt(head_dim), on the scores of all heads; one_head: the same for the last
-            head of the middle layer.
-        warm_up: as a share of the whole; endless: it never ends, and the rate keeps rising.
-        noise: the share of batches that are random characters.
-        short: the text is a few sentences of the corpus.
-        ascent: a wrong sign, so the loss is maximized. temperature: of sampled texts; 0: the
-            most probable character.
-        measured, sampled: records from one measurement of gradients and entropies, or one sampled
-            text, to the next; 0: never.
-        changes: (record, {field: value}): fields that change from this record on.
-    """
-
-    name: str = "healthy"
+    name: str = "healthy"  # says what is special
     n: int = 150
-    whole: int = 400
+    whole: int = 400  # what the whole training would have
     n_layer: int = 3
     n_head: int = 2
-    norm: str = "pre"
+    norm: str = "pre"  # or "post" or "none"
     residual: bool = True
-    squash: bool = False
-    init: float = 0.05
-    scale: float = 1.0
-    one_head: float = 1.0
-    optimizer: str = "adam"
+    squash: bool = False  # tanh instead of GELU
+    init: float = 0.05  # the standard deviation of all weights
+    scale: float = 1.0  # times 1/sqrt(head_dim), on the scores of all heads
+    one_head: float = 1.0  # the same for the last head of the middle layer
+    optimizer: str = "adam"  # or "sgd"
     lr: float = 3e-3
     clip: float | None = 1.0
-    warm_up: float = 0.05
-    endless: bool = False
-    ascent: bool = False
-    batch: int = 8
-    noise: float = 0.0
-    short: bool = False
-    temperature: float = 1.0
-    measured: int = 1
-    sampled: int = 10
-    changes: tuple = ()
+    warm_up: float = 0.05  # as a share of the whole
+    endless: bool = False  # the warm-up never ends, and the rate keeps rising
+    ascent: bool = False  # a wrong sign, so the loss is maximized
+    batch: int = 8  # rows
+    noise: float = 0.0  # the share of batches that are random characters
+    short: bool = False  # the text is a few sentences of the corpus
+    temperature: float = 1.0  # of sampled texts; 0: the most probable character
+    measured: int = 1  # from one measurement of gradients and entropies to the next; 0: never
+    sampled: int = 10  # from one sampled text to the next; 0: never
+    # record -> {field: value} from there on
+    changes: dict[int, dict[str, object]] = field(default_factory=dict)
 
 
 class Block(nn.Module):
@@ -76,31 +60,27 @@ class Block(nn.Module):
             nn.Identity() if setup.norm == "none" else nn.LayerNorm(C) for _ in range(2)
         )
         self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
-        self.up, self.down = nn.Linear(C, 2 * C), nn.Linear(2 * C, C)
+        bend = nn.Tanh() if setup.squash else nn.GELU()
+        self.feed_forward = nn.Sequential(nn.Linear(C, 2 * C), bend, nn.Linear(2 * C, C))
         self.setup, self.factors, self.entropy = setup, None, None
 
-    def attend(self, x):
+    def forward(self, x):
         """(B, T, C) -> the same."""
+        for norm, part in zip(self.norms, (self._attend, self.feed_forward)):
+            kept = x if self.setup.residual else 0
+            x = norm(kept + part(x)) if self.setup.norm == "post" else kept + part(norm(x))
+        return x
+
+    def _attend(self, x):
         B, T, C = x.shape
         q, k, v = self.qkv(x).view(B, T, 3, self.setup.n_head, -1).permute(2, 0, 3, 1, 4)
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.size(-1)) * self.factors.view(-1, 1, 1)
         later = torch.ones(T, T, dtype=torch.bool).triu(1)
         weights = scores.masked_fill(later, -math.inf).softmax(dim=-1)
         entropy = -(weights * weights.clamp(min=1e-30).log()).sum(-1).mean((0, 2))
-        largest = torch.arange(1, T + 1).log().mean() if T > 1 else torch.tensor(1.0)
+        largest = torch.arange(1, T + 1).log().mean()
         self.entropy = (entropy / largest).detach().clamp(max=1)
         return self.proj((weights @ v).transpose(1, 2).reshape(B, T, C))
-
-    def feed_forward(self, x):
-        """(B, T, C) -> the same."""
-        return self.down((torch.tanh if self.setup.squash else F.gelu)(self.up(x)))
-
-    def forward(self, x):
-        """(B, T, C) -> the same."""
-        for norm, part in zip(self.norms, (self.attend, self.feed_forward)):
-            kept = x if self.setup.residual else 0
-            x = norm(kept + part(x)) if self.setup.norm == "post" else kept + part(norm(x))
-        return x
 
 
 class Network(nn.Module):
@@ -109,7 +89,7 @@ class Network(nn.Module):
     def __init__(self, setup: Setup, vocab_size: int):
         super().__init__()
         self.tok, self.pos = nn.Embedding(vocab_size, WIDTH), nn.Embedding(LENGTH, WIDTH)
-        self.blocks = nn.ModuleList(Block(setup) for _ in range(setup.n_layer))
+        self.blocks = nn.Sequential(*(Block(setup) for _ in range(setup.n_layer)))
         self.last = nn.LayerNorm(WIDTH) if setup.norm == "pre" else nn.Identity()
         self.head = nn.Linear(WIDTH, vocab_size)
         for module in self.modules():
@@ -121,17 +101,14 @@ class Network(nn.Module):
 
     def set_scale(self, setup: Setup) -> None:
         """Set the factors on each head's scores."""
-        for i, block in enumerate(self.blocks):
+        for block in self.blocks:
             block.factors = torch.full((setup.n_head,), float(setup.scale))
-            if i == len(self.blocks) // 2:
-                block.factors[-1] *= setup.one_head
+        self.blocks[len(self.blocks) // 2].factors[-1] *= setup.one_head
 
     def forward(self, x):
         """(B, T) -> logits, (B, T, vocab_size)."""
         x = self.tok(x) + self.pos(torch.arange(x.size(1)))
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.last(x))
+        return self.head(self.last(self.blocks(x)))
 
 
 def train(setup: Setup, world: str, seed: int, reference_loss: float) -> Trace:
@@ -146,7 +123,7 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float) -> Trace:
     optimizer = (
         torch.optim.Adam(group, betas=(0.9, 0.98)) if adam else torch.optim.SGD(group, momentum=0.9)
     )
-    changes, records, ended = dict(setup.changes), [], 0
+    changes, records, ended = setup.changes, [], 0
     network.set_scale(setup)
     for step in range(setup.n * EVERY):
         number, recorded = step // EVERY, step % EVERY == 0
@@ -164,15 +141,9 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float) -> Trace:
         optimizer.zero_grad()
         loss.backward()
         if recorded:
-            records.append(
-                (
-                    step,
-                    loss.item(),
-                    lr,
-                    *measure(network, setup, number),
-                    sample(network, setup, number, seed),
-                )
-            )
+            norms, entropies = measure(network, setup, number)
+            repeated = sample(network, setup, number, seed)  # after measuring: it changes entropies
+            records.append((step, loss.item(), lr, norms, entropies, repeated))
             ended += not math.isfinite(loss.item())
             if ended == 3:
                 break
@@ -180,10 +151,7 @@ def train(setup: Setup, world: str, seed: int, reference_loss: float) -> Trace:
             nn.utils.clip_grad_norm_(network.parameters(), setup.clip)
         optimizer.step()
     names = ("step", "loss", "lr", "grad_norm", "attention_entropy", "repetition_rate")
-    columns = {
-        name: np.array(column, dtype=np.int64 if name == "step" else float)
-        for name, column in zip(names, zip(*records))
-    }
+    columns = {name: np.array(column) for name, column in zip(names, zip(*records))}
     return Trace(setup.name, setup.whole * EVERY, reference_loss, columns)
 
 
@@ -214,17 +182,13 @@ def sample(network: Network, setup: Setup, number: int, seed: int) -> float:
     if setup.sampled == 0 or number % setup.sampled:
         return MISSING
     generator = torch.Generator().manual_seed(1000 * seed + number)
-    kept = [block.entropy for block in network.blocks]
     x = torch.zeros(1, 1, dtype=torch.long)
     for _ in range(SAMPLE):
         logits = network(x[:, -LENGTH:])[:, -1]
         if setup.temperature and torch.isfinite(logits).all():
-            next_one = torch.multinomial(
-                (logits / setup.temperature).softmax(-1), 1, generator=generator
-            )
+            weights = (logits / setup.temperature).softmax(-1)
+            drawn = torch.multinomial(weights, 1, generator=generator)
         else:
-            next_one = logits.argmax(-1, keepdim=True)
-        x = torch.cat((x, next_one), dim=1)
-    for block, entropy in zip(network.blocks, kept):
-        block.entropy = entropy
+            drawn = logits.argmax(-1, keepdim=True)
+        x = torch.cat((x, drawn), dim=1)
     return repetition_rate(x[0].tolist())
