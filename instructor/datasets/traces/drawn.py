@@ -22,9 +22,7 @@ def _draw(rng, name, change):
     n, n_layer, n_head = (int(rng.integers(*limits)) for limits in ((150, 180), (2, 4), (1, 3)))
     trace = draw_healthy(rng, n, n_layer, n_head)
     trace.name, columns = name, trace.columns
-    columns["loss"] = columns["loss"] * np.exp(
-        rng.uniform(0, 0.05) * rng.standard_normal(len(trace))
-    )
+    columns["loss"] *= np.exp(rng.uniform(0, 0.05) * rng.standard_normal(len(trace)))
     columns["attention_entropy"] = np.minimum(columns["attention_entropy"], 1)
     others = ["lr", "grad_norm", "attention_entropy", "repetition_rate"]
     for column in rng.choice(others, size=int(rng.integers(0, 3)), replace=False):
@@ -36,21 +34,18 @@ def _draw(rng, name, change):
 
 def _bump(trace, rng):
     """The loss rises for a few records, and comes back."""
-    at = int(rng.integers(105, len(trace) - 20))
-    trace.columns["loss"][at : at + int(rng.integers(3, 7))] *= rng.uniform(1.8, 2.2)
+    at = rng.integers(105, len(trace) - 20)
+    trace.columns["loss"][at : at + rng.integers(3, 7)] *= rng.uniform(1.8, 2.2)
 
 
 def _late_head(trace, rng):
     """For nearly a tenth of the training, heads are evenly spread and the first layer's gradient is
     small; the loss falls slowly at first.
     """
-    tenth = trace.first_after(1 / 10)
-    columns = trace.columns
-    columns["attention_entropy"][: tenth - int(rng.integers(2, 8))] = (
-        1 - np.abs(rng.standard_normal()) * 1e-3
-    )
-    columns["grad_norm"][: tenth - int(rng.integers(2, 8)), 0] *= 1e-5
-    loss = columns["loss"]
+    tenth, loss = trace.first_after(1 / 10), trace.columns["loss"]
+    even = 1 - np.abs(rng.standard_normal()) * 1e-3
+    trace.columns["attention_entropy"][: tenth - rng.integers(2, 8)] = even
+    trace.columns["grad_norm"][: tenth - rng.integers(2, 8), 0] *= 1e-5
     loss[:70] = loss[0] * np.linspace(1, 0.93, 70) * np.exp(0.02 * rng.standard_normal(70))
 
 
@@ -62,13 +57,12 @@ def _nearly(trace, rng):
     norms[:, 0] = norms[:, -1] * rng.uniform(0.2, 2, size=len(trace))
     rate[rate != MISSING] = rng.uniform(0.05, 0.4)
     for at in range(45, len(trace) - 20, 25):
-        length = int(rng.integers(10, 16))
-        head = rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])
-        entropy[at : at + length, head[0], head[1]] = rng.choice([0.003, 0.997])
+        length, head = rng.integers(10, 16), [rng.integers(count) for count in entropy.shape[1:]]
+        entropy[at : at + length, *head] = rng.choice([0.003, 0.997])
         norms[at : at + length, 0] = norms[at : at + length, -1] * rng.uniform(1e-5, 5e-4)
     samples = np.flatnonzero(rate != MISSING)
-    rate[samples[1::4]] = rng.uniform(0.55, 0.8, size=len(samples[1::4]))
-    rate[samples[2::4]] = rng.uniform(0.55, 0.8, size=len(samples[2::4]))
+    for two_in_a_row in (samples[1::4], samples[2::4]):
+        rate[two_in_a_row] = rng.uniform(0.55, 0.8, size=len(two_in_a_row))
 
 
 HEALTHY = (_bump, _late_head, _bump, _nearly, measure_rarely)
@@ -76,23 +70,22 @@ HEALTHY = (_bump, _late_head, _bump, _nearly, measure_rarely)
 
 def _explode(trace, rng):
     """From some record on, a noisy rise by 1.4 to 28 percent a record, possibly to infinity."""
-    loss, at = trace.columns["loss"], int(rng.integers(45, 90))
+    loss, at = trace.columns["loss"], rng.integers(45, 90)
     growth, n = np.exp(rng.uniform(np.log(0.014), np.log(0.25))), len(trace) - at
-    loss[at:] = np.median(loss[at - 9 : at]) * np.exp(
-        np.minimum(growth * np.arange(n), 12) + 0.04 * rng.standard_normal(n)
-    )
+    rise = np.minimum(growth * np.arange(n), 12) + 0.04 * rng.standard_normal(n)
+    loss[at:] = np.median(loss[at - 9 : at]) * np.exp(rise)
     if rng.random() < 0.3 and (loss > 50).any():
-        loss[int(np.argmax(loss > 50)) :] = np.inf
+        loss[np.argmax(loss > 50) :] = np.inf
     if rng.random() < 0.5:
         trace.reference_loss = None  # so that slow convergence is not judged
 
 
 def _break_off(trace, rng):
     """NaN or infinity, suddenly or one record after a bad one."""
-    loss, at = trace.columns["loss"], int(rng.integers(8, 140))
+    loss, at = trace.columns["loss"], rng.integers(8, 140)
     loss[at - 1] *= rng.choice([1, 6])
     loss[at:] = rng.choice([np.nan, np.inf])
-    end = at + int(rng.integers(1, 4))
+    end = at + rng.integers(1, 4)
     for name, values in trace.columns.items():
         trace.columns[name] = values[:end]
 
@@ -101,14 +94,13 @@ def _repeat(trace, rng):
     """Sampled texts repeat themselves from some sample on, or for four to eight samples; there is
     one every 2 to 8 records.
     """
-    rate, between = trace.columns["repetition_rate"], int(rng.integers(2, 9))
+    rate, between = trace.columns["repetition_rate"], rng.integers(2, 9)
     rate[:] = MISSING
     samples = np.arange(0, len(trace), between)
     rate[samples] = rng.uniform(0.02, 0.4, size=len(samples))
-    begin = int(rng.integers(3, len(samples) - 24 // between - 5))
-    rate[samples[begin : begin + int(rng.integers(4, 9)) * int(rng.choice([1, 10]))]] = rng.uniform(
-        0.6, 0.95
-    )
+    begin = rng.integers(3, len(samples) - 24 // between - 5)
+    high = rng.uniform(0.6, 0.95)
+    rate[samples[begin : begin + rng.integers(4, 9) * rng.choice([1, 10])]] = high
 
 
 def _stall(trace, rng):
@@ -127,11 +119,10 @@ def _head(trace, rng, low, high):
     """One head has entropies from low to high, from the start or a later record on; every record or
     every second one is measured.
     """
-    entropy, at = trace.columns["attention_entropy"], int(rng.choice([0, rng.integers(20, 90)]))
-    entropy[at:, rng.integers(entropy.shape[1]), rng.integers(entropy.shape[2])] = rng.uniform(
-        low, high, size=len(trace) - at
-    )
-    thin_out(trace, int(rng.choice([1, 1, 1, 2])))
+    entropy, at = trace.columns["attention_entropy"], rng.choice([0, rng.integers(20, 90)])
+    entropies = rng.uniform(low, high, size=len(trace) - at)
+    entropy[at:, *(rng.integers(count) for count in entropy.shape[1:])] = entropies
+    thin_out(trace, rng.choice([1, 1, 1, 2]))
 
 
 def _die(trace, rng):
@@ -146,9 +137,9 @@ def _saturate(trace, rng):
 
 def _vanish(trace, rng):
     """The first layer's gradient is at most a thousandth of the last one's."""
-    norms, at = trace.columns["grad_norm"], int(rng.choice([0, rng.integers(20, 90)]))
+    norms, at = trace.columns["grad_norm"], rng.choice([0, rng.integers(20, 90)])
     norms[at:, 0] = norms[at:, -1] * 10 ** rng.uniform(-6, -3.2, size=len(trace) - at)
-    thin_out(trace, int(rng.choice([1, 1, 1, 2])))
+    thin_out(trace, rng.choice([1, 1, 1, 2]))
 
 
 FAULTS = (_explode, _break_off, _repeat, _stall, _die, _saturate, _vanish)

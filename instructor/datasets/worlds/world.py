@@ -83,14 +83,8 @@ def make_places(rng: random.Random, cities: list[str], count: int) -> list[str]:
 
 
 def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str]]:
-    """Draw a world.
-
-    Args:
-        seed: another seed is another world, with other people.
-        size: one of SIZES.
-
-    Returns:
-        The people of each split, and the documents about all of them, shuffled.
+    """Draw a world of one of the SIZES: the people of each split, and the documents about all of
+    them, shuffled.
     """
     rng = random.Random(seed)
     names = iter(make_names(rng, size))
