@@ -27,13 +27,3 @@ def cores(system: Path = Path("/")) -> int:
                 if quota := re.match(r"(\d+) (\d+)", text):  # else there is no limit: "max PERIOD"
                     limits.append(int(quota[1]) // int(quota[2]))
     return max(1, min(limits))
-
-
-def load() -> float:
-    """How many cores of this machine were busy in the last minute; 0 on Windows, which doesn't
-    count.
-    """
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return 0.0

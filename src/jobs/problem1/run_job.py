@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from common.cores import cores, load
+from common.cores import cores
 from jobs.options import Options
 from jobs.package import load_submission, seed_everything
 from jobs.parallel import is_first, joined
@@ -74,7 +74,8 @@ def _choose_threads(most):
     programs hold up make each other wait after every product.
     """
     most = min(most, cores(), torch.get_num_threads())
-    busy, there = load(), os.cpu_count() or 1
+    there = os.cpu_count() or 1
+    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0  # Windows doesn't count it
     threads = max(1, min(most, round(there - busy)))
     if most > 1:  # there is a choice
         print(
