@@ -44,6 +44,12 @@ STARTER = ROOT / "src" / "submission"
 DATA = ROOT / "data" / "laptop"
 
 
+def manifest_text():
+    """The manifest and its parts as one file."""
+    paths = (ROOT / "src" / "checks").rglob("manifest.toml")
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
+
+
 def pytest_addoption(parser):
     """By default, what is marked `full` is left out; `-m full` runs only that."""
     parser.addoption("--full", action="store_true", help="run all tests, those marked full too")

@@ -244,7 +244,7 @@ def escape(text: str) -> str:
         ):
             raise UserError(
                 f"{ch!r} in {text!r} cannot be typeset: the handout's fonts have only Latin "
-                "letters. Write it in Latin letters, in course.toml or manifest.toml."
+                "letters. Write it in Latin letters, in course.toml or a manifest.toml."
             )
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)

@@ -3,8 +3,8 @@ without the others.
 
 A file belongs to a problem by its folder (`problem5`), its question (`cases/5c.zip`) or the
 problem's contents.py; all other files are everybody's. Targets, help, deliverables and collection
-follow from the contents.py that are there (jobs/targets.py), points and pages from the manifest,
-which is filtered as text here and as Manifest.only where staff grades. Markdown says what belongs
+follow from the contents.py that are there (jobs/targets.py), points and pages from the parts of the
+manifest. Markdown says what belongs
 to a problem by `<!-- problem 5 -->`, the handout by \ifproblem. A file of another problem that
 these need (NEEDED) is given as solved.
 """
@@ -21,7 +21,6 @@ from .starter import END, SOLUTION, START
 
 SUBMISSIONS = ("src/submission/", "src/checks/given/")
 QUESTION = r"[1-9][a-z]"
-JOBS_OF = "1"  # the problem whose jobs make predictions
 
 
 def chosen_files(names: list[str], numbers: tuple[str, ...]) -> list[str]:
@@ -67,8 +66,6 @@ def chosen_text(name: str, text: str, numbers: tuple[str, ...]) -> str:
             return solved(inside)
         if inside == "__init__.py" and inside != name:
             return _package(text, numbers)
-    if name == "src/checks/manifest.toml":
-        return _manifest(text, numbers)
     if name.endswith(".md"):
         return chosen_markdown(text, numbers)
     return text
@@ -89,41 +86,6 @@ def _package(text, numbers):
         for line in text.splitlines(True)
         if not (found := re.match(r"from \.(\w+) import ", line)) or found[1] in there
     )
-
-
-def _manifest(text, numbers):
-    """manifest.toml without the questions, checks and thresholds of other problems, and without the
-    comments above them.
-    """
-    kept, comments = [], []
-    for block in text.rstrip("\n").split("\n\n"):
-        if all(line.startswith("#") for line in block.split("\n")) and kept:
-            comments.append(block)
-            continue
-        check = re.search(rf'^(?:id = "|\[questions\.)({QUESTION})\b', block, re.MULTILINE)
-        results = re.search(r"^\[accuracy\.", block, re.MULTILINE)
-        if (not check or problem_of(check[1]) in numbers) and not (
-            results and JOBS_OF not in numbers
-        ):
-            kept += [*comments, block]
-        comments = []
-    lines = "\n\n".join(kept).split("\n")
-    asked = [
-        line
-        for line in lines
-        if not (found := re.match(rf"({QUESTION}) = \{{", line)) or problem_of(found[1]) in numbers
-    ]
-    return "\n".join(_links(line, numbers) for line in asked) + "\n"
-
-
-def _links(line, numbers):
-    """A question's line without what it builds on outside these problems."""
-    found = re.search(r"builds_on = \[(.*?)\]", line)
-    if not found:
-        return line
-    bases = [base for base in re.findall(QUESTION, found[1]) if problem_of(base) in numbers]
-    quoted = ", ".join(f'"{base}"' for base in bases)
-    return line.replace(found[0], f"builds_on = [{quoted}]")
 
 
 def chosen_markdown(text: str, numbers: tuple[str, ...]) -> str:

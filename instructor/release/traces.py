@@ -45,6 +45,8 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     for name, content in sorted(files.items()):
         suffix = PurePosixPath(name).suffix
         text = "" if suffix in UNREAD or name.endswith("wiki.txt") else text_of(name, content)
+        if name.endswith("/manifest.toml"):  # links to other problems' questions may stay
+            text = re.sub(r"(?m)^builds_on = .*", "", text)
         found += [
             f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' is of a "
             "problem that is not handed out."

@@ -136,25 +136,34 @@ def problem_of(question: str) -> str:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read and check a manifest.
+    """Read and check a manifest and its parts: the files of its name in the folders beside it, a
+    problem each. What builds on a problem whose part is not there has no such link.
 
     Raises:
         ManifestError: an unknown or missing field, a malformed or duplicate id, or points that do
             not add up.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ManifestError(f"{path}: {error}") from None
+    content = {"questions": {}, "check": []}
+    for part in (path, *sorted(path.parent.glob(f"*/{path.name}"))):
+        try:
+            tables = tomllib.loads(part.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ManifestError(f"{part}: {error}") from None
+        content["questions"] |= tables.pop("questions", {})
+        content["check"] += tables.pop("check", [])
+        content |= tables
+    problems = {problem_of(id) for id in content["questions"]}
     questions = {}
-    for id, entry in content.get("questions", {}).items():
+    for id, entry in content["questions"].items():
+        links = [base for base in entry.get("builds_on", []) if problem_of(base) in problems]
+        entry = entry | {"builds_on": links}
         question = questions[id] = _made(Question, f"question {id}", entry, id=id)
         if unknown := [other for other in question.builds_on if other not in questions]:
             raise ManifestError(
                 f"question {id}: builds on {unknown[0]}, which is not an earlier question"
             )
     checks = {}
-    for entry in content.get("check", []):
+    for entry in content["check"]:
         id = entry.get("id", "without id")
         name = re.fullmatch(r"(\w+)-\d+-(\w+)", id)
         if not name or name[1] not in questions or name[2] not in KINDS:
@@ -182,7 +191,7 @@ def read_manifest(path: Path) -> Manifest:
         if not math.isclose(total, question.points):
             raise ManifestError(
                 f"question {question.id} has {question.points:g} points, but its "
-                f"checks have {total:g} in total. Change one of them in {path.name}."
+                f"checks have {total:g} in total. Change one of them in its {path.name}."
             )
     return Manifest(
         questions,

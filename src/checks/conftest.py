@@ -9,6 +9,7 @@ SRC = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SRC))
 
 from autograder import Verdict, draw_seed, read_manifest  # noqa: E402
+from autograder.manifest import problem_of  # noqa: E402
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission  # noqa: E402
 from grader import results_beside  # noqa: E402
 
@@ -17,8 +18,9 @@ WORKER = pytest.StashKey[GradingWorker]()
 
 
 def pytest_collect_file(file_path, parent):
-    """The manifest stands for its checks."""
-    return ManifestFile.from_parent(parent, path=file_path) if file_path == MANIFEST else None
+    """A problem's part of the manifest stands for its checks."""
+    is_part = file_path.name == MANIFEST.name
+    return ManifestFile.from_parent(parent, path=file_path) if is_part else None
 
 
 def pytest_unconfigure(config):
@@ -28,13 +30,14 @@ def pytest_unconfigure(config):
 
 
 class ManifestFile(pytest.File):
-    """The basic checks, in the manifest's order."""
+    """The basic checks of a problem, in the manifest's order."""
 
     def collect(self):
         """As pytest.Collector.collect."""
-        self.manifest = read_manifest(self.path)
+        self.manifest = read_manifest(MANIFEST)
         for check in self.manifest.checks.values():
-            if check.kind == "basic":
+            of_problem = f"problem{problem_of(check.question)}" == self.path.parent.name
+            if check.kind == "basic" and of_problem:
                 yield CheckItem.from_parent(self, name=check.id)
 
 

@@ -28,7 +28,7 @@ SOURCES = (
     "src/jobs/**/*.py",
     "src/autograder/**/*.py",
     "src/checks/**/*.py",
-    "src/checks/*.toml",
+    "src/checks/**/*.toml",
     "instructor/__init__.py",
     "instructor/solution/**/*.py",
     "instructor/checks/**/*.py",

@@ -17,7 +17,7 @@ from autograder.report import as_dict
 from checks.support.context import EXERCISES, GOLD_EXERCISES
 from checks.support.session import MANIFEST
 from common.files import UserError
-from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference
+from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
@@ -89,12 +89,13 @@ def grade_little(source):
     """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its
     other parts are right.
     """
-    path = source / "src" / "checks" / "manifest.toml"
-    text = re.sub("(?m)^seconds = .*", "seconds = 3", path.read_text(encoding="utf-8"))
-    head, *checks = text.split("\n[[check]]\n")
-    head = re.sub(r"(?m)^(?!1c|1d)[1-9][a-z] = .*\n", "", head)
-    kept = [check for check in checks if check.startswith(('id = "1c', 'id = "1d'))]
-    path.write_text("\n[[check]]\n".join([head, *kept]), encoding="utf-8")
+    folder = source / "src" / "checks"
+    for part in folder.glob("*/manifest.toml"):
+        part.unlink()
+    text = re.sub("(?m)^seconds = .*", "seconds = 3", manifest_text())
+    other = r'\[questions\.(?!1c|1d)|\[\[check\]\]\nid = "(?!1c|1d)'
+    tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
+    (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
 
 
 # The zip

@@ -24,6 +24,7 @@ from tqdm import tqdm
 from autograder import read_manifest
 from checks.support import session
 from common.files import UserError
+from conftest import manifest_text
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
@@ -165,11 +166,12 @@ def _start(words, manifest, slow=False):
 
 def _without(id, folder):
     """A manifest without one check."""
-    whole, text = read_manifest(FULL), FULL.read_text(encoding="utf-8")
+    whole, text = read_manifest(FULL), manifest_text()
     check = whole.checks[id]
     points = whole.questions[check.question].points - check.points
     text = re.sub(rf'(?s)\[\[check\]\]\nid = "{id}".*?(?=\n\[\[check\]\]|\Z)', "", text)
-    text = re.sub(rf"(?m)^({check.question} = .*points = )[\d.]+", rf"\g<1>{points:g}", text)
+    of_question = rf"(?s)(\[questions.{check.question}\].*?points = )[\d.]+"
+    text = re.sub(of_question, rf"\g<1>{points:g}", text, count=1)
     path = folder / "manifest.toml"
     path.write_text(text, encoding="utf-8")
     return path

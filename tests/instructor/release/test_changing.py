@@ -10,7 +10,7 @@ import pytest
 import grader
 from autograder import read_manifest
 from checks.support.session import MANIFEST
-from conftest import ROOT
+from conftest import ROOT, manifest_text
 from instructor.documents import facts
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.gradescope.build import regular_points
@@ -56,8 +56,7 @@ def test_all_follows_the_manifest():
 
 
 def test_points_that_do_not_add_up_are_named(tmp_path, monkeypatch, capsys):
-    text = MANIFEST.read_text(encoding="utf-8")
-    text = text.replace("[questions]", '[questions]\n9z = { title = "T", points = 1 }')
+    text = manifest_text() + '\n[questions.9z]\ntitle = "T"\npoints = 1\n'
     (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr("checks.support.session.MANIFEST", tmp_path / "manifest.toml")
     assert grader.main(["--list"]) == 2
