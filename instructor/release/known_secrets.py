@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import getpass
 import json
 import re
@@ -20,6 +21,7 @@ WRITTEN_ANSWERS = ROOT / "instructor" / "rubrics"
 # characters of a telling line of code; shorter ones are in every program
 SUBSTANTIAL = 25
 BLOCK = 10  # consecutive words of answers: no coincidence
+SHORTEST = 7  # characters of a commit's hash
 PHRASE = 7  # consecutive words of a worked answer; the handout must use others
 
 
@@ -50,6 +52,23 @@ class Secrets:
     places: tuple[str, ...]
     user: str
     commits: frozenset[str]
+
+    @functools.cached_property
+    def lines_by_word(self) -> dict[str, list[str]]:
+        """The lines, those of functions too, by a word in each: "" where none is sure to be whole.
+
+        In most files most of these words are missing, and so the lines.
+        """
+        found = {}
+        for line in {*self.lines}.union(*self.functions.values()):
+            inner = re.findall(r"(?<=\W)\w+(?=\W)", line)
+            found.setdefault(max(inner, key=len, default=""), []).append(line)
+        return found
+
+    @functools.cached_property
+    def short_commits(self) -> frozenset[str]:
+        """The first SHORTEST characters of the commits."""
+        return frozenset(commit[:SHORTEST] for commit in self.commits)
 
 
 def gather_secrets(

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from common.files import UserError
 from instructor.datasets.worlds.exercises import ANSWERS as BY_HAND
 
-from .known_secrets import PHRASE, Secrets, normalized, runs_of, words_of
+from .known_secrets import PHRASE, SHORTEST, Secrets, normalized, runs_of, words_of
 
 # words in file names: .git, q1cHidden.py
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}
@@ -76,12 +76,19 @@ def _in_name(name: str) -> Iterable[str]:
 
 def _code(name: str, text: str, secrets: Secrets) -> Iterable[str]:
     plain = normalized(text)
+    known = secrets.lines_by_word
+    there = {
+        line
+        for word in known.keys() & {"", *words_of(plain)}
+        for line in known[word]
+        if line in plain
+    }
     for line, whose in secrets.lines.items():
-        if (at := plain.find(line)) >= 0:
-            yield f"{_line(plain, at)}: a line of {whose}: {line}"
+        if line in there:
+            yield f"{_line(plain, plain.find(line))}: a line of {whose}: {line}"
     # this also finds a function of which each line is allowed, since basic checks have it
     for function, lines in secrets.functions.items():
-        if sum(line in plain for line in lines) >= 0.75 * len(lines):
+        if len(lines & there) >= 0.75 * len(lines):
             yield f": {function}"
 
 
@@ -173,8 +180,11 @@ def _machine(name: str, text: str, secrets: Secrets) -> Iterable[str]:
 
 
 def _history(name: str, text: str, secrets: Secrets) -> Iterable[str]:
-    for match in re.finditer(r"(?<![0-9a-zA-Z])[0-9a-f]{7,40}(?![0-9a-zA-Z])", text):
-        if any(commit.startswith(match[0]) for commit in secrets.commits):
+    hashes = rf"(?<![0-9a-zA-Z])[0-9a-f]{{{SHORTEST},40}}(?![0-9a-zA-Z])"
+    for match in re.finditer(hashes, text):
+        if match[0][:SHORTEST] in secrets.short_commits and any(
+            commit.startswith(match[0]) for commit in secrets.commits
+        ):
             yield f"{_line(text, match.start())}: a commit of this repository, {match[0]}"
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from autograder import Manifest, Report, Verdict, draw_seed
 from checks.support.session import Setting, grade_submission
+from common.cores import cores
 from common.files import UserError
 from instructor.datasets.worlds.exercises import as_json, solve
 from jobs.presets import PRESETS
@@ -192,6 +193,7 @@ def _grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) 
         preset=PRESET.name,
         data=data if data.is_dir() else None,  # a release without the jobs has no world
         weak=True,
+        workers=cores(),
     )
     try:
         return grade_submission(submission, checks, setting, draw_seed(), manifest)
