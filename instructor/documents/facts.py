@@ -1,7 +1,7 @@
 """The facts that the handout and other documents repeat from code, data and results.
 
 Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
-from the presets and the data's README, and measured accuracies from the reference's results and
+from the presets and data/problem1.md, and measured accuracies from the reference's results and
 docs/accuracy.md. `python -m instructor facts OUT` writes them for TeX.
 """
 
@@ -157,7 +157,7 @@ def sizes() -> dict[str, str]:
             f"laptop {name} rate": _rate(stage),
             f"laptop {name} decay": f"{stage.weight_decay:g}",
         }
-    for name, gpu, laptop in _rows((ROOT / "data" / "README.md").read_text(encoding="utf-8")):
+    for name, gpu, laptop in _rows((ROOT / "data" / "problem1.md").read_text(encoding="utf-8")):
         facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
     return facts
 

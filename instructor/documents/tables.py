@@ -10,11 +10,11 @@ from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.documents.facts import gather
 from instructor.release.starter import KEPT_RESULTS, places
-from jobs.deliverables import ANSWERS
-from jobs.targets import TARGETS
+from jobs.targets import PROBLEMS, targets_of
 
-DOCUMENTS = ("README.md", "docs/students.md", "docs/accuracy.md")
-BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
+DOCUMENTS = ("README.md", "docs/students/problem*.md", "docs/accuracy.md")
+# a name, and a problem's number
+BLOCK = re.compile(r"(<!-- generated: (\w+)(?: (\d+))? -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 
 
 def problems() -> str:
@@ -72,13 +72,14 @@ def _plot(summary: dict) -> str:
     return f"![{says}](docs/demo.png)"
 
 
-def files() -> str:
-    """What students write: question, title, file, functions."""
+def files(problem: str) -> str:
+    """What students write in a problem: question, title, file, functions."""
     facts, written = gather(), {}
     for place in places():
-        functions = written.setdefault((place.question, place.file), [])
-        functions.append(f"`{place.function.removesuffix('.__init__')}`")
-    for name, question in ANSWERS.items():
+        if place.file in PROBLEMS[problem].code:
+            functions = written.setdefault((place.question, place.file), [])
+            functions.append(f"`{place.function.removesuffix('.__init__')}`")
+    for name, question in PROBLEMS[problem].answers.items():
         written[question, name] = ["numbers" if name.endswith("json") else "choices"]
     rows = [["question", "title", "file", "what to write"]]
     for (question, file), functions in sorted(written.items()):
@@ -87,10 +88,10 @@ def files() -> str:
     return _table(rows)
 
 
-def jobs() -> str:
-    """The targets of ./run.sh, in the order in which students run them."""
+def jobs(problem: str) -> str:
+    """A problem's targets of ./run.sh, in the order in which students run them."""
     rows = [["question", "target", "needs", "writes"]]
-    for target in TARGETS.values():
+    for target in targets_of([problem]).values():
         needs = target.reads or target.calls or ""
         rows.append(
             [target.question, f"`{target.target}`"]
@@ -99,7 +100,7 @@ def jobs() -> str:
     return _table(rows)
 
 
-MAKERS: dict[str, Callable[[], str]] = {
+MAKERS: dict[str, Callable[..., str]] = {
     "problems": problems,
     "demo": demo,
     "files": files,
@@ -120,25 +121,26 @@ def filled(text: str) -> str:
                 f"<!-- generated: {match[2]} -->: there is no such part. Use one of "
                 f"{', '.join(MAKERS)}."
             )
-        return match[1] + MAKERS[match[2]]() + match[4]
+        return match[1] + MAKERS[match[2]](*filter(None, [match[3]])) + match[5]
 
     return BLOCK.sub(fill, text)
 
 
 def find_stale() -> list[str]:
     """The names of documents whose generated parts are not what they would be now."""
-    texts = {name: _read(name) for name in DOCUMENTS}
-    return [name for name, text in texts.items() if filled(text) != text]
+    return [name for name, text in _texts() if filled(text) != text]
 
 
 def write() -> None:
     """Fill in the generated parts of all documents."""
-    for name in DOCUMENTS:
-        write_text(ROOT / name, filled(_read(name)))
+    for name, text in _texts():
+        write_text(ROOT / name, filled(text))
 
 
-def _read(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
+def _texts():
+    """Pairs of a document's name and its text."""
+    for path in sorted(path for pattern in DOCUMENTS for path in ROOT.glob(pattern)):
+        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -17,7 +17,7 @@ from instructor.course import Course
 
 from .choosing import chosen_files, chosen_text
 from .starter import starter_tree
-from .student_texts import student_gitignore, student_pyproject, student_readme
+from .student_texts import OF_HANDOUT, PAGES, student_gitignore, student_pyproject, student_readme
 
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
@@ -30,7 +30,6 @@ FILES = (
     *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ".gitattributes",  # so that git leaves line ends as they are on Windows, too
 )
-MADE = ("README.md", "pyproject.toml", "course.toml")  # from the files of these names
 ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
 # what a Git host and git itself read, so that a release can be a template repository
 WORKFLOW = ".github/workflows/basic-checks.yml"
@@ -71,6 +70,9 @@ def make_tree(
     """
     numbers = course.handed_out
     names = chosen_files(released_files(), numbers)
+    pages = chosen_files(sorted(tracked_files((PAGES,), (f"{PAGES}/*.md",))), numbers)
+    if not handout:
+        pages.remove(OF_HANDOUT)
     for name in names:
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,18 +84,14 @@ def make_tree(
             ) from None
         path.write_bytes(_line_ends(path, content))
     starter = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
-    texts = {name: (tree / name) for name in names if name.endswith((".py", ".toml", ".md"))}
+    texts = {name: (tree / name) for name in names if name.endswith((".py", ".toml"))}
     texts = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
     texts |= {name: starter[name] for name in chosen_files([*starter], numbers)}
     made = {name: chosen_text(name, text, numbers) for name, text in texts.items()}
     made |= {
         "course.toml": replace(course, problems=(), given=()).as_toml(),
         "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
-        "README.md": student_readme(
-            (ROOT / "docs" / "students.md").read_text(encoding="utf-8"),
-            course,
-            {*names, *MADE, *(f"handout/{name}" for name in handout or ())},
-        ),
+        "README.md": student_readme(course, pages),
     }
     template = Path(__file__).parent / "template" / PurePosixPath(WORKFLOW).name
     made |= {
@@ -188,21 +186,18 @@ def _write_cohort(cohort, data, gold):
     from instructor.datasets.worlds.exercises import as_json, blank, make_matrices, write_exercises
     from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
 
-    readme = (data / "README.md").read_text(encoding="utf-8")
     figures = {}
     for size, (_, folder) in EDITIONS.items():
         people, documents = make_world(cohort_seed(cohort, size), SIZES[size])
         write_world(people, documents, data / folder, gold / folder)
         for name, value in statistics(people, documents).items():
             figures.setdefault(name, []).append(str(value))
-    for name, values in figures.items():
-        readme = re.sub(
-            rf"^\| {re.escape(name)} \|.*$",
-            lambda _: f"| {name} | {' | '.join(values)} |",
-            readme,
-            flags=re.MULTILINE,
-        )
-    (data / "README.md").write_text(readme, encoding="utf-8", newline="\n")
+    if (about := data / "problem1.md").exists():
+        text = about.read_text(encoding="utf-8")
+        for name, values in figures.items():
+            row = f"| {name} | {' | '.join(values)} |"
+            text = re.sub(rf"(?m)^\| {re.escape(name)} \|.*$", lambda _: row, text)
+        about.write_text(text, encoding="utf-8", newline="\n")
     exercises = cohort_seed(cohort, "exercises")
     write_exercises(exercises, data, gold)
     text = as_json(blank(make_matrices(exercises)))

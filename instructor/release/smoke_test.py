@@ -25,7 +25,6 @@ from jobs.presets import PRESETS
 from jobs.targets import targets_of
 
 from .starter import KEPT_RESULTS, SOLUTION, START
-from .student_texts import examples
 
 PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
@@ -36,14 +35,20 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the README, the folder to run it in, and the exit code and output that the
-    starter should give.
+    """A command of the README, the exit code and output that the starter should give, the folder to
+    run it in, and what is typed for the README's TARGET or ID.
     """
 
-    line: str
+    readme: str
     code: int
     prints: str
     folder: str = "."
+    example: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command as it is typed."""
+        return re.sub(r"\b(TARGET|ID)\b", self.example, self.readme)
 
     def run(self, tree: Path, show: bool = False) -> None:
         """Run it as a student would: without this shell's variables, and with a home beside the
@@ -82,18 +87,19 @@ def commands(manifest: Manifest) -> list[Command]:
     """The README's commands that take seconds. The others come later, with the reference filled
     in.
     """
-    check, target = examples(manifest)
+    basic = next(check.id for check in manifest.checks.values() if check.kind == "basic")
+    target = next(iter(targets_of(manifest.problems)), "help")
     results = [one for one in targets_of(manifest.problems).values() if one.handed_in]
     found = [Command("./run.sh help", 0, target)]
     if "1" in manifest.problems:
         found.append(Command("python dataset.py namedata", 0, "Where was", "src/submission"))
     if target != "help":
-        found.append(Command(f"./run.sh {target}", 3, "Not implemented yet: "))
+        found.append(Command("./run.sh TARGET", 3, "Not implemented yet: ", example=target))
     return [
         *found,
         Command("python src/grader.py --list", 0, "hidden"),
         Command("python src/grader.py", 1, "  all  0 of "),
-        Command(f"cd src && python grader.py {check}", 1, "  all  0 of "),
+        Command("cd src && python grader.py ID", 1, "  all  0 of ", example=basic),
         Command("./collect_submission.sh", 2, f"./run.sh {results[0].target}")
         if results
         else Command("./collect_submission.sh", 0, "not filled in"),
@@ -117,8 +123,10 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
         readme = (tree / "README.md").read_text(encoding="utf-8")
         for command in commands(manifest):
             with _step(command.line):
-                if not _names(readme, command.line):
-                    raise Failed(f"The release's README does not have the command: {command.line}")
+                if not _names(readme, command.readme):
+                    raise Failed(
+                        f"The release's README does not have the command: {command.readme}"
+                    )
                 command.run(tree)
         with _step("the starter scores 0 by basic and hidden checks"):
             report = _grade(submission, tree, gold, manifest)

@@ -3,54 +3,29 @@
 import re
 from collections.abc import Iterable
 
-from autograder.manifest import Manifest
+from common.files import read_text
+from instructor import ROOT
 from instructor.course import Course
 from jobs.targets import JOBS, targets_of
 
-from .choosing import chosen_markdown
-
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
-EXAMPLE = "1h-3"  # the check in commands of docs/students.md
-NEEDS_HANDOUT = r"^The problem set is [^\n]*\n|^## \d\. Write\n+.*?(?=^## )"
+GUIDE = "docs/students.md"
+PAGES = "docs/students"  # sections of the README: a problem's, or what two have together
+OF_HANDOUT = f"{PAGES}/handout.md"
 
 
-def student_readme(guide: str, course: Course, released: set[str]) -> str:
-    """The README of a release: title, course and due date, then docs/students.md.
+def student_readme(course: Course, pages: Iterable[str]) -> str:
+    """The README of a release: title, course and due date, then the guide and pages.
 
     Args:
-        guide: the text of docs/students.md.
-        course: for the head, and which problems there are.
-        released: the files that links may lead to; without a handout among them, what is said of
-            the handout is left out.
+        course: for the head.
+        pages: the names of the Markdown files that follow the guide.
     """
-
-    def link(match):
-        target = match[3].split("#")[0]
-        leads_somewhere = "://" in target or target in released
-        return f"{match[1]}[{match[2]}]({match[3]})" if leads_somewhere else match[2]
-
-    text = _with_examples(chosen_markdown(guide, course.handed_out), course.manifest())
-    text = re.sub(r"\A# .*\n+|^<!-- .* -->\n\n?", "", text, flags=re.MULTILINE)
-    if not any(name.startswith("handout/") for name in released):
-        text = re.sub(NEEDS_HANDOUT, "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"(!?)\[([^\]]*)\]\((?:\.\./)?([^)\s]*)\)", link, text)
+    _, _, guide = read_text(ROOT / GUIDE).partition("\n\n")  # without its title
+    texts = (guide, *(read_text(ROOT / name) for name in pages))
+    text = re.sub(r"^<!-- .* -->\n\n?", "", "\n".join(texts), flags=re.MULTILINE)
     head = [f"# {course.title}", course.course, f"**Due: {course.due}**" if course.due else ""]
-    return "\n\n".join([*filter(None, head), text.strip()]) + "\n"
-
-
-def examples(manifest: Manifest) -> tuple[str, str]:
-    """A check, without -basic, and a target, which the README has as examples of commands."""
-    basic = [check.id for check in manifest.checks.values() if check.kind == "basic"]
-    check = EXAMPLE if f"{EXAMPLE}-basic" in basic else basic[0].removesuffix("-basic")
-    return check, next(iter(targets_of(manifest.problems)), "help")
-
-
-def _with_examples(text, manifest):
-    """The guide with examples that there are."""
-    check, target = examples(manifest)
-    text = text.replace(EXAMPLE, check)
-    text = re.sub(rf"(?<=grader.py ){EXAMPLE[:2]}\b", check.partition("-")[0], text)
-    return text.replace("./run.sh vanilla_finetune_without_pretrain", f"./run.sh {target}")
+    return "\n\n".join([*filter(None, head), text])
 
 
 def student_pyproject(text: str) -> str:

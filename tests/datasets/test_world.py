@@ -116,7 +116,7 @@ def test_gold_does_not_go_to_students(tmp_path):
 
 @pytest.mark.parametrize("size", EDITIONS)
 def test_the_readme_of_the_data_tells_the_truth(size):
-    text = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "data" / "problem1.md").read_text(encoding="utf-8")
     seed, _ = EDITIONS[size]
     column = 2 + list(EDITIONS).index(size)
     told = {

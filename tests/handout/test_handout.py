@@ -24,7 +24,7 @@ from instructor.documents import facts
 from instructor.release import known_secrets, leaks
 from instructor.release.build import make_tree
 from instructor.release.handout import build_handout, pages
-from instructor.release.student_texts import student_readme
+from instructor.release.student_texts import OF_HANDOUT, PAGES, student_readme
 from jobs.targets import JOBS, MADE_BY, TARGETS
 
 HANDOUT, SOLUTIONS = ROOT / "handout", ROOT / "instructor" / "rubrics"
@@ -245,13 +245,14 @@ def test_files_are_there():
 
 def test_the_readme_says_the_same():
     """Questions and jobs in the students' README are the manifest's and the handout's."""
-    guide = (ROOT / "docs" / "students.md").read_text(encoding="utf-8")
-    students = student_readme(guide, Course("T"), {"handout/handout.pdf"})
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / PAGES).glob("*.md")]
+    students = student_readme(Course("T"), pages)
     asked = set(re.findall(r"^\| (\d[a-h]) \|", students, re.MULTILINE))
     assert {"1e", "5a", "6f"} <= asked <= set(MANIFEST.questions)
     assert "handout/handout.pdf" in students and "handout/submission.tex" in students
     assert "make -C" not in students
-    assert "handout" not in student_readme(guide, Course("T"), set())
+    pages.remove(OF_HANDOUT)
+    assert "handout" not in student_readme(Course("T"), pages)
     for target in set(re.findall(r"\b(?:vanilla|rope)_(?:pretrain|finetune|eval)\w*", students)):
         assert target in JOBS and target in SOURCES["problem1.tex"], target
 

@@ -12,7 +12,7 @@ from conftest import ROOT
 from instructor.__main__ import MODULES, _parse
 from instructor.documents import site, tables
 from instructor.documents.facts import gather
-from jobs.targets import TARGETS
+from jobs.targets import PROBLEMS, TARGETS
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 TOP = "src|instructor|tests|docs|benchmarks|handout|data"
@@ -44,14 +44,14 @@ def test_generated_parts_are_up_to_date():
 
 def test_a_stale_part_is_found_and_made_anew(tmp_path, monkeypatch):
     page = tmp_path / "README.md"
-    page.write_text("a\n<!-- generated: jobs -->\n\nold\n\n<!-- end -->\nb\n", encoding="utf-8")
+    page.write_text("a\n<!-- generated: jobs 5 -->\n\nold\n\n<!-- end -->\nb\n", encoding="utf-8")
     monkeypatch.setattr(tables, "ROOT", tmp_path)
     monkeypatch.setattr(tables, "DOCUMENTS", ("README.md",))
     assert tables.find_stale() == ["README.md"]
     tables.write()
     text = page.read_text(encoding="utf-8")
     assert text.startswith("a\n") and text.endswith("<!-- end -->\nb\n") and "old" not in text
-    assert all(f"`{target}`" in text for target in TARGETS)
+    assert all(f"`{target.target}`" in text for target in PROBLEMS["5"].targets)
     assert tables.find_stale() == []
     page.write_text("<!-- generated: nonsense -->\n\nx\n\n<!-- end -->\n", encoding="utf-8")
     with pytest.raises(UserError, match="nonsense"):

@@ -141,7 +141,7 @@ def write_world(
 
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:
-    """The figures that data/README.md states about a world."""
+    """The figures that data/problem1.md states about a world."""
     lengths = [len(document) for document in documents]
     everybody = [person for group in people.values() for person in group]
     common, count = Counter(person.place for person in people["dev"]).most_common(1)[0]
