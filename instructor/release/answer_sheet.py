@@ -1,30 +1,22 @@
-"""`python -m instructor answer-sheet OUT.tex`: handout/submission.tex with the boxes of a course's
-problems.
+"""`python -m instructor answer-sheet OUT.tex`: the boxes for written answers to a course's
+problems, as one file that students can compile anywhere.
 """
 
 import argparse
-import re
 from pathlib import Path
 
 from common.files import read_text, write_text
 from instructor import ROOT
 from instructor.course import SETTINGS, Course, read_course
 
-SHEET = ROOT / "handout" / "submission.tex"
+FOLDER = ROOT / "handout" / "answers"
 
 
 def answer_sheet(course: Course) -> str:
     """The answer sheet of a course, as LaTeX."""
-    text = read_text(SHEET)
-    head, *problems = re.split(r"(?=\\subsection\*\{Problem \d+\})", text)
-    last, end = problems[-1].split("\\end{document}")
-    problems = [re.sub(r"\n*\\clearpage\s*$", "", part) for part in [*problems[:-1], last]]
-    chosen = [
-        part.rstrip("\n")
-        for part in problems
-        if re.match(r"\\subsection\*\{Problem (\d+)\}", part)[1] in course.handed_out
-    ]
-    return head + "\n\n\\clearpage\n".join(chosen) + "\n\n\\end{document}" + end
+    paths = [FOLDER / f"problem{number}.tex" for number in course.handed_out]
+    boxes = "\n\\clearpage\n".join(read_text(path) for path in paths if path.exists())
+    return "\n".join((read_text(FOLDER / "head.tex"), boxes, "\\end{document}\n"))
 
 
 def add_parser(commands: argparse._SubParsersAction) -> None:

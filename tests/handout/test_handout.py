@@ -22,6 +22,7 @@ from conftest import ROOT, require_tools
 from instructor.course import Course, read_course
 from instructor.documents import facts
 from instructor.release import known_secrets, leaks
+from instructor.release.answer_sheet import answer_sheet
 from instructor.release.build import make_tree
 from instructor.release.handout import build_handout, pages
 from instructor.release.student_texts import OF_HANDOUT, PAGES, student_readme
@@ -34,9 +35,7 @@ WRITTEN = {id: check for id, check in MANIFEST.checks.items() if not check.coded
 RUBRIC = re.compile(r"\\begin\{rubric\}\{(.*?)\}(.*?)\\end\{rubric\}", re.DOTALL)
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in HANDOUT.glob("*.tex")}
 STUDENTS = "\n".join(
-    text
-    for name, text in SOURCES.items()
-    if name not in ("macros.tex", "main.tex", "submission.tex")
+    text for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex")
 )
 RELEASED = ("src/", "data/", "run.sh", "collect_submission", "environment.yml", "handout/")
 
@@ -135,7 +134,7 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
         r"\\end\{answerbox\}"
     )
     names = facts.points(MANIFEST)
-    boxes = re.findall(box, SOURCES["submission.tex"], re.DOTALL)
+    boxes = re.findall(box, answer_sheet(Course("T")), re.DOTALL)
     assert boxes == [names[f"check {id} name"] for id in WRITTEN]
     parts = re.findall(r"\\subpart\{(.*?)\}", STUDENTS)
     several = {id for id in WRITTEN if names[f"check {id} part"] != "Written"}
@@ -202,7 +201,7 @@ def test_a_release_has_the_handout(handout, tmp_path):
     for name in ("handout.pdf", "handout.html"):
         assert files[name] == (handout / name).read_bytes(), "built twice, the same bytes"
     assert json.loads(files["pages.json"]) == pages(handout)
-    assert files["submission.tex"] == (HANDOUT / "submission.tex").read_bytes()
+    assert files["submission.tex"].decode() == answer_sheet(read_course())
     make_tree(tmp_path / "tree", Course("T"), handout=files)
     assert {path.name for path in (tmp_path / "tree" / "handout").iterdir()} == set(files)
 
@@ -233,7 +232,7 @@ def test_commands_are_there():
 
 def test_files_are_there():
     """Every path that the text names is in a release, or made by a job."""
-    made = {*MADE_BY, "submission.zip", ".venv", "all.log"}
+    made = {*MADE_BY, "submission.zip", "submission.tex", ".venv", "all.log"}
     folders = [path for name in ("src", "data", "handout") for path in (ROOT / name).rglob("*")]
     there = made | {path.name for path in [*ROOT.iterdir(), *folders]}
     ends = "py|sh|tsv|txt|toml|yml|ipynb|bat|tex|json|params|predictions"
@@ -283,6 +282,7 @@ def test_spelling():
     """Hunspell or handout/words.txt has every word, and words.txt has no unused word."""
     require_tools("hunspell")
     texts = [text for name, text in SOURCES.items() if name not in ("macros.tex", "main.tex")]
+    texts.append(answer_sheet(Course("T")))
     texts += [path.read_text(encoding="utf-8") for path in SOLUTIONS.glob("*.tex")]
     words = set(re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", "\n".join(map(prose, texts))))
     process = subprocess.run(
