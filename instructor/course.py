@@ -24,7 +24,7 @@ MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
 @dataclass(frozen=True)
 class Course:
     """The assignment's title, the course's name, the due date in words, and the Markdown of the
-    release's AGENTS.md. All but the title may be empty.
+    release's AGENTS.md and CLAUDE.md. All but the title may be empty.
 
     Attributes:
         problems: the numbers of those that are handed out and graded; () for all.

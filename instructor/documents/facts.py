@@ -32,7 +32,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     """All facts: key -> text, not yet escaped for TeX. settings is a course.toml."""
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
-    facts["assistants"] = ASSISTANTS if course.assistants else ""
+    facts["assistants"] = ASSISTANTS[0] if course.assistants else ""
     facts |= points(course.manifest()) | ungraded(course.handed_out)
     facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
     facts |= sizes() | measured()

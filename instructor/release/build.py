@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from common.files import UserError
+from common.files import UserError, read_text
 from instructor import ROOT
 from instructor.course import Course
 
@@ -30,9 +30,10 @@ FILES = (
     *("docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"),
     ".gitattributes",  # so that git leaves line ends as they are on Windows, too
 )
-ASSISTANTS = "AGENTS.md"  # how AI assistants should help, a name that they look for
-# what a Git host and git itself read, so that a release can be a template repository
+ASSISTANTS = ("AGENTS.md", "CLAUDE.md")  # how AI assistants should help: names they look for
+# what a Git host reads, so that a release can be a template repository, and what editors read
 WORKFLOW = ".github/workflows/basic-checks.yml"
+TEMPLATES = (WORKFLOW, ".vscode/settings.json", ".devcontainer/devcontainer.json")
 BINARY = {".pdf", ".zip"}
 
 
@@ -93,13 +94,10 @@ def make_tree(
         "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         "README.md": student_readme(course, pages),
     }
-    template = Path(__file__).parent / "template" / PurePosixPath(WORKFLOW).name
-    made |= {
-        WORKFLOW: template.read_text(encoding="utf-8"),
-        ".gitignore": student_gitignore(course.handed_out),
-    }
+    made |= {name: read_text(Path(__file__).parent / "template" / name) for name in TEMPLATES}
+    made[".gitignore"] = student_gitignore(course.handed_out)
     if course.assistants:
-        made[ASSISTANTS] = course.assistants
+        made |= dict.fromkeys(ASSISTANTS, course.assistants)
     for name, text in made.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text, encoding="utf-8", newline="\n")

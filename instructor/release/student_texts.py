@@ -47,7 +47,7 @@ def student_gitignore(problems: Iterable[str]) -> str:
     pages = sorted({target.writes for target in targets if target.writes} - {*results})
     lines = [
         "# What systems, editors and Python make.",
-        *(".DS_Store", "Thumbs.db", ".idea/", ".vscode/", ".ipynb_checkpoints/"),
+        *(".DS_Store", "Thumbs.db", ".idea/", ".ipynb_checkpoints/"),
         *(".venv*", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
         "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
         *("*.ckpt", "*.tmp", "/demo/", "/demo-*/", "/submission.zip"),

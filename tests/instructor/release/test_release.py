@@ -74,7 +74,8 @@ def secrets():
 # What is in it
 
 TOP = """
-    .gitattributes .github .gitignore AGENTS.md LICENSE README.md collect_submission.bat
+    .devcontainer .gitattributes .github .gitignore .vscode AGENTS.md CLAUDE.md LICENSE README.md
+    collect_submission.bat
     collect_submission.sh course.toml data docs environment.yml pyproject.toml requirements.lock
     run.bat run.sh slurm.sbatch src train_on_gpu.ipynb
 """
@@ -133,10 +134,11 @@ def test_its_documents_are_for_students(built, tmp_path):
     typed = " ".join(re.findall(r"`[^`\n]*?\./run\.sh [^`]*`|`--[^`]*`", text))
     known = {*build_parser()._option_string_actions, "--shm-size", "--version"}
     assert {*re.findall(r"--[a-z-]+", typed)} <= known
-    assert (built[0] / "AGENTS.md").read_text(encoding="utf-8") == COURSE.assistants
+    for name in build.ASSISTANTS:
+        assert (built[0] / name).read_text(encoding="utf-8") == COURSE.assistants
     assert "Never write" in COURSE.assistants and "src/grader.py ID" in COURSE.assistants
     build.make_tree(tmp_path / "tree", Course("A title"))
-    assert not (tmp_path / "tree" / "AGENTS.md").exists()
+    assert not {*build.ASSISTANTS} & {path.name for path in (tmp_path / "tree").iterdir()}
 
 
 def test_settings_of_the_course_are_in_it(built):

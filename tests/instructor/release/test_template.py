@@ -1,5 +1,6 @@
 """A release as a template repository: what a Git host runs on each push, and what is committed."""
 
+import json
 import os
 import re
 import shlex
@@ -68,6 +69,17 @@ def test_the_workflows_command_works(workflow, repository, tmp_path):
     process = call(grader.main, *words[4:], "5a", "--submission", starter, cwd=repository)
     assert process.returncode == 0, process.stdout
     assert "## Points: 0 of" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+def test_editors_show_the_checks_and_find_the_environment(repository):
+    settings, container = (
+        json.loads((repository / name).read_text(encoding="utf-8"))
+        for name in (".vscode/settings.json", ".devcontainer/devcontainer.json")
+    )
+    (folder,) = settings["python.testing.pytestArgs"]
+    assert (repository / folder / "conftest.py").is_file()
+    assert settings["python.defaultInterpreterPath"].endswith("/.venv")
+    assert container["postCreateCommand"].split()[0] == "./run.sh"
 
 
 def test_what_is_released_and_handed_in_is_committed(repository):
