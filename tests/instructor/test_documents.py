@@ -18,7 +18,8 @@ FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 TOP = "src|instructor|tests|docs|benchmarks|handout|data"
 MADE = """
     handout/handout.pdf handout/handout.html handout/solutions.pdf handout/submission.pdf
-    handout/problemN.tex handout/answers/problemN.tex src/submission/submission.zip src/checks/given
+    handout/problemN.tex handout/answers/problemN.tex handout/submission.tex
+    src/submission/submission.zip src/checks/given
     instructor/rounds
 """.split()
 
