@@ -41,7 +41,7 @@ STYLE = {
 }
 # What svg() makes of matplotlib's: pattern -> replacement.
 FOR_PAGE = {
-    r'(?s).*( viewBox="[^"]*").*</metadata>': r"<svg\1>",
+    r'(?s)\A.*( viewBox="[^"]*").*</metadata>': r"<svg\1>",
     r"(?s)<style.*?</style>|<!--.*?-->": "",
     r'<g id="note: ([^"]*)">': r"<g><title>\1</title>",
     r' id="[^"]*_\d+"| clip-path="[^"]*"': "",  # these names are the same in each plot
