@@ -3,7 +3,6 @@ copydetect, equal files, and nearly equal results. Nothing of a submission is ex
 """
 
 import argparse
-import contextlib
 import hashlib
 import io
 import re
@@ -16,17 +15,9 @@ from tqdm import tqdm
 
 from autograder.intake import Refused, take
 from autograder.report import harmless
-from checks.support.staging import (
-    END,
-    GIVEN,
-    START,
-    NotTaken,
-    code_limit,
-    put_in_place,
-    result_limit,
-)
+from checks.support.staging import END, GIVEN, START, code_limit, put_in_place
 from common.command_line import number
-from common.files import why_not_utf8, write_text
+from common.files import UserError, why_not_utf8, write_text
 from instructor import ROOT
 from instructor.grading import similar_results
 from instructor.grading.private import private
@@ -38,30 +29,18 @@ from jobs.deliverables import FOLDERS, STUDENT_FILES
 # 0.45; a copy with other names or in another order reaches 0.85 or more.
 THRESHOLD = 0.6
 LEAST = 200  # such characters of own code: with fewer, right answers to a small task look alike
-# for the report: copydetect's page would load a style sheet and a script from the web
-LOADS_NOTHING = (
-    '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">"
-)
 LONGEST = 60_000  # characters between markers; the reference has 8,500, and comparing takes time
+# for the report: copydetect's page would load a style sheet and a script from the web
+LOADS_NOTHING = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    parser = commands.add_parser(
-        "similar",
-        help="find submissions that look alike",
-        description="Find submissions whose code between the markers looks alike, equal files, and "
-        "nearly equal results. Writes OUT/similar.html.",
-    )
+    text = "find submissions whose own code looks alike, equal files, and nearly equal results"
+    parser = commands.add_parser("similar", help=text, description=f"{text}: OUT/similar.html")
     parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
-    parser.add_argument(
-        "--threshold",
-        type=number(0, 1),
-        default=THRESHOLD,
-        metavar="T",
-        help=f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})",
-    )
+    about = f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})"
+    parser.add_argument("--threshold", type=number(0, 1), default=THRESHOLD, help=about)
     parser.set_defaults(run=run)
 
 
@@ -73,95 +52,94 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor.grading.graded_class import load_sources
 
-    texts, digests, left_out, results = {}, {}, {}, {}
-    for person, source in tqdm(
-        load_sources(args.out).items(), "reading", disable=None, leave=False
-    ):
-        text, digests[person], problem = read_own(source)
-        (left_out if problem else texts)[person] = problem or text
-        results[person] = similar_results.read_results(source)
+    texts, left_out, digests, results = {}, {}, {}, {}
+    sources = load_sources(args.out).items()
+    for person, source in tqdm(sources, "reading", disable=None, leave=False):
+        results[person], digests[person] = similar_results.read(source)
+        try:
+            code = read_code(source)
+            digests[person] |= own_lines(code)
+            texts[person] = between_markers(code)
+        except UserError as error:
+            left_out[person] = str(error)
     pairs, report, short = compare(texts, args.threshold)
-    left_out |= dict.fromkeys(short, "It has too little code of its own.")
     if report:
         with private():
             write_text(args.out / "similar.html", report)
-    print(f"Compared {len(texts) - len(short)} submissions.")
-    for person, why in left_out.items():
-        print(harmless(f"  {person} was left out: {why}"))
-    print(f"Pairs with a similarity above {args.threshold:g}: {len(pairs)}.")
-    for share, first, second in pairs:
-        print(harmless(f"  {share:.0%}  {first}, {second}"))
-    groups = equal_files(digests)
-    print(f"Groups with equal files: {len(groups)}.")
-    for names, people in groups:
-        print(harmless(f"  {', '.join(people)}: {'; '.join(names)}"))
-    answers = similar_results.load_answers(args.out) if any(results.values()) else []
-    near = similar_results.near_results(results, answers)
-    print(f"Pairs with nearly equal results: {len(near)}.")
-    for first, second, notes in near:
-        print(harmless(f"  {first}, {second}: {'; '.join(notes)}"))
-    if report:
-        print(f"See {args.out / 'similar.html'}")
+    left_out |= dict.fromkeys(short, "It has too little code of its own.")
+    groups, near = equal_files(digests), similar_results.near(results, args.out)
+    lines = [f"Compared {len(texts) - len(short)} submissions."]
+    lines += [f"  {person} was left out: {why}" for person, why in left_out.items()]
+    lines += [f"Pairs with a similarity above {args.threshold:g}: {len(pairs)}."]
+    lines += [f"  {share:.0%}  {first}, {second}" for share, first, second in pairs]
+    lines += [f"Groups with equal files: {len(groups)}."]
+    lines += [f"  {', '.join(people)}: {'; '.join(names)}" for names, people in groups]
+    lines += [f"Pairs with nearly equal results: {len(near)}."]
+    lines += [f"  {first}, {second}: {'; '.join(notes)}" for first, second, notes in near]
+    lines += [f"See {args.out / 'similar.html'}"] if report else []
+    print(*map(harmless, lines), sep="\n")
     return 0
 
 
-def read_own(source: Path) -> tuple[str, dict[str, str], str]:
-    """Read a submission, a zip or a folder.
+def read_code(source: Path) -> dict[str, bytes]:
+    """The files that students write code in, by their names, of a submission, a zip or a folder.
 
-    Returns:
-        The code between the markers; the SHA-256 of the weights, the predictions and the code
-        written in each file, by the file's name with a note such as its number of lines (few lines
-        may be equal by chance); and why there is no code to compare, or "".
+    Raises:
+        UserError: there are none, or they can't be read.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        results, taken, package = (Path(folder) / name for name in ("results", "taken", "code"))
-        digests = {}
-        with contextlib.suppress(Refused, OSError):  # none, or bad ones, which grading has reported
-            take(source, results, result_limit)
-            files = [path for path in sorted(results.iterdir()) if path.stat().st_size]
-            digests |= dict(map(_result, files))
+        taken, package = Path(folder, "taken"), Path(folder, "code")
         try:
             take(source, taken, code_limit, folders=FOLDERS, known=STUDENT_FILES)
             put_in_place(taken, package)
-            files = [name for name in STUDENT_FILES if (package / name).is_file()]
-            code = {name: (package / name).read_bytes() for name in files}
-        except (Refused, NotTaken, OSError) as error:
-            return "", digests, str(error)
+        except (Refused, OSError) as error:
+            raise UserError(str(error)) from None
+        files = [name for name in STUDENT_FILES if (package / name).is_file()]
+        return {name: (package / name).read_bytes() for name in files}
+
+
+def own_lines(code: dict[str, bytes]) -> dict[str, str]:
+    """A hash of the lines of each file that the starter lacks, by the file's name and their number:
+    few may be equal by chance.
+    """
+    found = {}
     for name, content in code.items():
-        given = set(map(str.rstrip, _text(GIVEN / name).split("\n")))
-        lines = map(str.rstrip, regions(content.decode("utf-8", "surrogateescape")).split("\n"))
+        given = set(map(bytes.rstrip, (GIVEN / name).read_bytes().splitlines()))
+        lines = map(bytes.rstrip, content.splitlines())
         if written := [line for line in lines if line and line not in given]:
             counted = f"{name}, {len(written)} line{'s' * (len(written) > 1)}"
-            digests[counted] = _hash("\n".join(written).encode("utf-8", "surrogateescape"))
-    if why := next(filter(None, (why_not_utf8(*file) for file in code.items())), ""):
-        return "", digests, why
-    text = "".join(f"# {name}\n{regions(code[name].decode('utf-8'))}\n" for name in code)
-    if len(text) > LONGEST:
-        why = f"It has {len(text):,} characters between the markers, more than {LONGEST:,}."
-    return text, digests, why
+            found[counted] = hashlib.sha256(b"\n".join(written)).hexdigest()
+    return found
 
 
-def regions(text: str) -> str:
-    """The lines between the markers of a file; all lines if there are no markers, so that removing
-    them hides nothing.
+def between_markers(code: dict[str, bytes]) -> str:
+    """The code between the markers of all files.
+
+    Raises:
+        UserError: a file is not UTF-8, or there is too much to compare.
     """
-    lines, inside, found = [], False, False
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for line in text.split("\n"):
-        if line.strip() == START:
-            inside = found = True
-        elif line.strip() == END:
-            inside = False
-        elif inside:
-            lines.append(line)
-    return "\n".join(lines) if found else text
+    if why := next(filter(None, (why_not_utf8(*file) for file in code.items())), ""):
+        raise UserError(why)
+    texts = ["".join([f"# {name}\n", *regions(content)]) for name, content in code.items()]
+    if len(text := "\n".join(texts)) > LONGEST:
+        raise UserError(f"It has {len(text):,} characters between the markers, over {LONGEST:,}.")
+    return text
+
+
+def regions(content: bytes) -> list[str]:
+    """What is between each two markers of a file; the whole file if there are no markers, so that
+    removing them hides nothing.
+    """
+    text = re.sub("\r\n?", "\n", content.decode("utf-8", "replace"))
+    found = re.findall(rf"(?ms)^[ \t]*{START}[ \t]*\n(.*?)(?:^[ \t]*{END}[ \t]*$|\Z)", text)
+    return found or [text]
 
 
 def boilerplate() -> list[str]:
     """Code that anyone may have: the starter, the reference, and the released code in src/."""
-    student = [_text(folder / name) for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
-    own = [*map(regions, student), read_own(SOLUTION)[0]]
-    return [*student, *own, *map(_text, released(ROOT / "src"))]
+    paths = [folder / name for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
+    texts = [path.read_text(encoding="utf-8") for path in (*paths, *released(ROOT / "src"))]
+    return [*texts, between_markers(read_code(SOLUTION)), between_markers(read_code(GIVEN))]
 
 
 def compare(
@@ -179,14 +157,11 @@ def compare(
     from copydetect import CodeFingerprint, CopyDetector
 
     # A window of one (guarantee_t = noise_t) keeps all hashes, whatever Python's hash seed.
-    detector = CopyDetector(
-        noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, autoopen=False, silent=True
-    )
+    detector = CopyDetector(noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, silent=True)
     known = np.unique(np.array([*set().union(*map(fingerprints, boilerplate()))]))
     people, short = {}, []
     for person, text in texts.items():
-        plain = re.sub(r"[^\w.@+-]", "_", person)[:100]
-        name = f"{plain}.py" if f"{plain}.py" not in people else f"{plain}-{len(people)}.py"
+        name = f"{re.sub(r'[^A-Za-z0-9_.@+-]', '_', person)[:100]}-{len(people) + 1}.py"
         own = CodeFingerprint(name, NOISE, 1, known, fp=io.StringIO(text))
         if own.token_coverage < LEAST:
             short.append(person)
@@ -198,11 +173,11 @@ def compare(
         return [], "", short
     detector.run()
     pairs = [
-        (max(one, other), people[first], people[second])
-        for one, other, first, second, *_ in detector.get_copied_code_list()
+        (max(shares), people[first], people[second])
+        for *shares, first, second, _, _, _ in detector.get_copied_code_list()
     ]
-    report = detector.generate_html_report("return")
-    report = report.replace("<head>", f"<head>{LOADS_NOTHING}", 1)
+    policy = f'<head><meta http-equiv="Content-Security-Policy" content="{LOADS_NOTHING}">'
+    report = detector.generate_html_report("return").replace("<head>", policy, 1)
     return sorted(pairs, reverse=True), report, short
 
 
@@ -211,34 +186,14 @@ def equal_files(digests: dict[str, dict[str, str]]) -> list[tuple[list[str], lis
     people.
 
     Args:
-        digests: of each person, by file, as read_own returns them.
+        digests: of each person, by file.
     """
-    people = defaultdict(list)
+    people, groups = defaultdict(list), defaultdict(list)
     for person, files in digests.items():
         for file in files.items():
             people[file].append(person)
-    groups = defaultdict(list)
     for (name, _), group in sorted(people.items()):
         if len(group) > 1:
             groups[tuple(group)].append(name)
-    return sorted(
-        ((names, list(group)) for group, names in groups.items()),
-        key=lambda both: (-len(both[0]), -len(both[1]), both[1]),
-    )
-
-
-def _result(path):
-    """What a file of results is called, and its hash."""
-    if path.suffix != ".predictions":
-        with open(path, "rb") as file:
-            return path.name, hashlib.file_digest(file, "sha256").hexdigest()
-    lines = path.read_bytes().splitlines()  # line ends depend on the system
-    return path.name + ", always the same answer" * (len(set(lines)) < 2), _hash(b"\n".join(lines))
-
-
-def _hash(content):
-    return hashlib.sha256(content).hexdigest()
-
-
-def _text(path):
-    return path.read_text(encoding="utf-8")
+    found = [(names, list(group)) for group, names in groups.items()]
+    return sorted(found, key=lambda both: (-len(both[0]), -len(both[1]), both[1]))

@@ -5,6 +5,7 @@ students' are alike.
 """
 
 import contextlib
+import hashlib
 import itertools
 import pickle
 import tempfile
@@ -28,31 +29,37 @@ NEAR = 0.3
 # chance, one pair in 60,000 would be listed.
 EQUAL, LEAST = 0.8, 8
 KEPT = 2000  # numbers of each matrix
-HANDED_IN = {
+COMPARED = {
     job.writes
     for job in JOBS.values()
     if job.pretrained and (job.kind == "finetune" or job.split == "dev")
 }
 
 
-def read_results(source: Path) -> dict[str, np.ndarray]:
-    """Read a submission's weights, as a part of all matrices' numbers, and its dev predictions.
+def read(source: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Read the weights and predictions of a submission.
 
-    What is no zip archive of torch.save or no UTF-8 is left out.
+    Returns:
+        A part of all matrices' numbers, and the lines of the dev predictions, by the file's name,
+        without what is no zip archive of torch.save or no UTF-8; and hashes of all of its results,
+        by their names, with a note where all predictions are the same.
     """
-    found = {}
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-        contextlib.suppress(Refused, OSError),
-    ):
-        results = Path(folder) / "results"
-        take(source, results, result_limit)
-        for path in sorted(results.iterdir()):
-            if path.name in HANDED_IN:
+    found, digests = {}, {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        results = Path(folder, "results")
+        with contextlib.suppress(Refused, OSError):  # none, or bad ones, which grading has reported
+            take(source, results, result_limit)
+        for path in sorted(results.glob("*")):
+            content = path.read_bytes()
+            text = path.suffix == ".predictions"
+            lines = content.splitlines() if text else [content]  # line ends depend on the system
+            always = ", always the same answer" * (text and len(set(lines)) < 2)
+            if content:
+                digests[path.name + always] = hashlib.sha256(b"\n".join(lines)).hexdigest()
+            if path.name in COMPARED:
                 with contextlib.suppress(Exception):  # whatever a forged file makes a reader raise
-                    read = _numbers if path.suffix == ".params" else _lines
-                    found[path.name] = read(path)
-    return found
+                    found[path.name] = _lines(content) if text else _numbers(path)
+    return found, digests
 
 
 class _Tensors(pickle.Unpickler):
@@ -60,11 +67,12 @@ class _Tensors(pickle.Unpickler):
     shape). It calls nothing that a file names but what is listed here.
     """
 
-    dtypes = {"HalfStorage": "<f2", "FloatStorage": "<f4", "DoubleStorage": "<f8"}
     known = {
         ("collections", "OrderedDict"): OrderedDict,
         ("torch._utils", "_rebuild_tensor_v2"): lambda storage, offset, shape, *_: (storage, shape),
-        **{("torch", name): dtype for name, dtype in dtypes.items()},
+        ("torch", "HalfStorage"): "<f2",
+        ("torch", "FloatStorage"): "<f4",
+        ("torch", "DoubleStorage"): "<f8",
     }
 
     def find_class(self, module, name):
@@ -78,17 +86,17 @@ def _numbers(path):
     """Numbers of the matrices, evenly spaced; without masks and tables of rotations."""
     parts = []
     with zipfile.ZipFile(path) as archive:
+        # what is compressed may be larger than the file
+        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            raise ValueError("compressed")
         root = archive.namelist()[0].split("/")[0]
         if archive.getinfo(f"{root}/data.pkl").file_size > 1 << 20:
             raise ValueError("more names than a model has")
         with archive.open(f"{root}/data.pkl") as file:
             tensors = _Tensors(file).load()
         for name, ((_, dtype, key, *_), shape) in sorted(tensors.items()):
-            info = archive.getinfo(f"{root}/data/{key}")
-            if info.compress_type != zipfile.ZIP_STORED:  # it may be larger than the file
-                raise ValueError(f"{name} is compressed")
             if len(shape) > 1 and not name.endswith(("mask", "cache")):
-                numbers = np.frombuffer(archive.read(info), dtype)
+                numbers = np.frombuffer(archive.read(f"{root}/data/{key}"), dtype)
                 parts.append(numbers[:: -(-len(numbers) // KEPT)].astype(float))
     numbers = np.concatenate(parts)
     if not np.isfinite(numbers).all():
@@ -96,9 +104,33 @@ def _numbers(path):
     return numbers
 
 
-def _lines(path):
-    text = path.read_text(encoding="utf-8-sig").removesuffix("\n")
+def _lines(content):
+    text = content.decode("utf-8-sig").removesuffix("\n")
     return np.array([line.strip() for line in text.split("\n")])
+
+
+def near(results: dict[str, dict[str, np.ndarray]], out: Path) -> list[tuple[str, str, list[str]]]:
+    """Compare the results of all pairs of people.
+
+    Args:
+        results: of each person, as `read` returns them.
+        out: where the class was graded.
+
+    Returns:
+        (person, person, files with a note) of those whose results are nearly equal, not wholly.
+    """
+    pairs = []
+    answers = load_answers(out) if any(results.values()) else []
+    for one, other in itertools.combinations(results, 2):
+        notes = []
+        for name in sorted(results[one].keys() & results[other].keys()):
+            mine, theirs = results[one][name], results[other][name]
+            if mine.shape == theirs.shape and not (mine == theirs).all():
+                compare = _weights if name.endswith(".params") else _predictions
+                notes += [f"{name} ({note})" for note in compare(mine, theirs, answers)]
+        if notes:
+            pairs.append((one, other, notes))
+    return pairs
 
 
 def load_answers(out: Path) -> list[np.ndarray]:
@@ -108,42 +140,14 @@ def load_answers(out: Path) -> list[np.ndarray]:
 
     with State(out) as state:
         setting = setting_of(options_of(state))
-    presets = [setting.preset] if setting.preset else GRADED
     context = Context(out, setting.preset, setting.data, setting.answers, {})
-    pairs = [context.pairs(PRESETS[name], "dev") for name in presets]
-    return [np.array([place for _, place in each]) for each in pairs]
-
-
-def near_results(
-    results: dict[str, dict[str, np.ndarray]], answers: list[np.ndarray]
-) -> list[tuple[str, str, list[str]]]:
-    """Compare all pairs of people.
-
-    Args:
-        results: of each person, as read_results returns them.
-        answers: the right ones of dev, of each preset.
-
-    Returns:
-        (person, person, files with a note) of those whose results are nearly equal, not wholly.
-    """
-    pairs = []
-    for one, other in itertools.combinations(results, 2):
-        notes = []
-        for name in sorted(results[one].keys() & results[other].keys()):
-            mine, theirs = results[one][name], results[other][name]
-            if mine.shape != theirs.shape or (mine == theirs).all():
-                continue
-            compare = _weights if name.endswith(".params") else _predictions
-            if note := compare(mine, theirs, answers):
-                notes.append(f"{name} ({note})")
-        if notes:
-            pairs.append((one, other, notes))
-    return pairs
+    names = [setting.preset] if setting.preset else GRADED
+    return [np.array([right for _, right in context.pairs(PRESETS[n], "dev")]) for n in names]
 
 
 def _weights(mine, theirs, _):
     distance = np.sqrt(((mine - theirs) ** 2).sum() / (mine**2 + theirs**2).sum())
-    return f"distance {distance:.2g}" if distance < NEAR else ""
+    return [f"distance {distance:.2g}"] if distance < NEAR else []
 
 
 def _predictions(mine, theirs, answers):
@@ -151,5 +155,5 @@ def _predictions(mine, theirs, answers):
         if len(right) == len(mine):
             equal = (mine == theirs)[(mine != right) | (theirs != right)]
             if len(equal) >= LEAST and equal.mean() > EQUAL:
-                return f"{equal.sum()} of {len(equal)} answers that are not both right are equal"
-    return ""
+                yield f"{equal.sum()} of {len(equal)} answers that are not both right are equal"
+                return
