@@ -37,6 +37,7 @@ MODULES = (
     "grading.command",
     "grading.explain",
     "grading.similar",
+    "grading.viva",
 )  # each adds a command
 
 
