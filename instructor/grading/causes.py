@@ -18,7 +18,7 @@ class Cause:
     that it explains, and the points that they lost.
 
     `mark` is equal in messages that tell of the same fault; `subject` is the function that was
-    called; `named` is whether a message says more than that a result is wrong.
+    called; `named`: a message says more than that a result is wrong.
     """
 
     question: str
@@ -44,14 +44,13 @@ def root_causes(
         checks: of a report, as `as_dict` makes them.
         scores: the points of each check by id.
     """
-    found: list[Cause] = []
-    failed = [
-        (manifest.checks[outcome["id"]], outcome)
-        for outcome in checks
-        if outcome["id"] in manifest.checks and outcome["verdict"] not in FINE
-    ]
-    read = [(check, _hidden(check, outcome) or _read(check, outcome)) for check, outcome in failed]
+    read = []
+    for outcome in checks:
+        check = manifest.checks.get(outcome["id"])
+        if check and outcome["verdict"] not in FINE:
+            read.append((check, _read(check, outcome)))
     read.sort(key=lambda pair: (pair[0].kind == "hidden", not pair[1].named))
+    found: list[Cause] = []
     for check, cause in read:
         if (cost := check.points - scores.get(check.id, 0.0)) > 0:
             same = _same(manifest, check, cause, found)
@@ -78,19 +77,14 @@ def _same(manifest: Manifest, check: Check, cause: Cause, found: list[Cause]) ->
     return next(iter(same), None)
 
 
-def _hidden(check, outcome):
-    """The cause if nothing but hidden checks fails; None for a basic check. Its mark is that of no
-    other: whether something is missing, for `_same`.
-    """
-    if check.kind != "hidden":
-        return None
-    missing = outcome["verdict"] == Verdict.NOT_IMPLEMENTED.value
-    text = f"Hidden checks fail that no basic check explains, the first on: {check.title}"
-    return Cause(check.question, text, "missing" if missing else "")
-
-
 def _read(check, outcome):
-    """The cause that a basic check's message tells."""
+    """The cause that a basic check's message tells, or that a hidden check's title is; the mark of
+    the latter is that of no other: whether something is missing, for `_same`.
+    """
+    if check.kind == "hidden":
+        missing = outcome["verdict"] == Verdict.NOT_IMPLEMENTED.value
+        text = f"Hidden checks fail that no basic check explains, the first on: {check.title}"
+        return Cause(check.question, text, "missing" if missing else "")
     first, _, more = outcome["message"].strip().partition("\n")
     subject = re.search(r"([A-Za-z_][\w.]*)\(", first)
     subject = subject[1] if subject else ""

@@ -19,7 +19,6 @@ from common.files import UserError
 from .text import line
 
 ADVICE = "Save the file as CSV in UTF-8. Nothing was changed."
-UTF_16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 SPREADSHEETS = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how .xlsx and .xls begin
 MARK = "\ufeff"
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -42,47 +41,43 @@ def read_sheet(path: Path) -> Sheet:
     Raises:
         UserError: it cannot be read or is not CSV; the message names the line.
     """
-    where = harmless(str(path))
-    text = _decode(path, where)
-    told = re.match(r"sep=(.)\n", text)  # Excel's line for the delimiter
-    text = text[told.end() :] if told else text
-    before = 1 if told else 0
+    where, text = harmless(str(path)), _decode(path)
+    separator = re.match(r"sep=(.)\n", text)  # Excel's line for the delimiter
+    before = 1 if separator else 0
+    text = text[separator.end() :] if separator else text
     header = text.lstrip().split("\n", 1)[0]
-    delimiter = told[1] if told else max(",;\t", key=header.count)
-    rows, end = [], 0
+    delimiter = separator[1] if separator else max(",;\t", key=header.count)
+    rows, end = [], before
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                rows.append((before + end + 1, row))
-            end = reader.line_num
+                rows.append((end + 1, row))
+            end = before + reader.line_num
     except csv.Error as error:
-        raise UserError(
-            f"{where}, line {before + end + 1}: this is not CSV: {error}. {ADVICE}"
-        ) from None
+        fault = f"{where}, line {end + 1}: this is not CSV: {error}. {ADVICE}"
+        raise UserError(fault) from None
     return Sheet(rows, delimiter)
 
 
-def _decode(path, where):
+def _decode(path):
+    where = harmless(str(path))
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise UserError(f"{where} cannot be read: {error.strerror}. Check the name.") from None
     if raw.startswith(SPREADSHEETS):
         raise UserError(f"{where} is a spreadsheet, not a CSV file. {ADVICE}")
-    encoding = "utf-16" if raw.startswith(UTF_16) else "utf-8-sig"
+    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = raw.decode(encoding)
+        text = raw.decode("utf-16" if wide else "utf-8-sig")
+        fault, bad = "a NUL character", text.find("\0")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(
-            f"{where}, line {line}: this is not {encoding.removesuffix('-sig').upper()}. {ADVICE}"
-        ) from None
-    if "\0" in text:
-        raise UserError(
-            f"{where}, line {text.count(chr(10), 0, text.index(chr(0))) + 1}: a NUL character. "
-            f"{ADVICE}"
-        )
+        text, bad = raw.decode("latin-1"), error.start
+        fault = f"this is not {'UTF-16' if wide else 'UTF-8'}"
+    if bad >= 0:
+        line = text.count("\n", 0, bad) + 1
+        raise UserError(f"{where}, line {line}: {fault}. {ADVICE}")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -100,11 +95,8 @@ def cell(value) -> str:
     if NUMBER.fullmatch(text):
         return text
     text = FORMULA.sub(r"\1'", text)
-    return (
-        "'" + text
-        if value.replace("\0", "")[:1] in ("\t", "\r", "\n") and not text.startswith("'")
-        else text
-    )
+    blank = value.replace("\0", "")[:1] in ("\t", "\r", "\n")
+    return "'" + text if blank and not text.startswith("'") else text
 
 
 def table(
