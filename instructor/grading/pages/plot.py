@@ -1,70 +1,20 @@
-"""The plots of the pages."""
+"""The plots of the class page."""
 
 import math
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from common import pages
 from common.pages import ACCENT, SECOND
-from instructor.grading.text import percent, points
+from instructor.grading.text import points
 
 MARKS = {"o": ACCENT, "D": SECOND}  # series differ without color, too
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A bar: its label, its value as a fraction (None if there is none), and the value that was
-    asked for, if that is known; refused: there are predictions, which do not count.
-    """
-
-    label: str
-    value: float | None
-    needed: float | None = None
-    refused: str = ""
-
-    @property
-    def result(self) -> str:
-        """The value in words."""
-        return self.refused or ("no result" if self.value is None else percent(self.value))
-
-
-@dataclass(frozen=True)
-class Number:
-    """A cell of a table of numbers: its text, whether it is wrong, and its shade, from -50 to 50
-    percent of the color of its sign.
-    """
-
-    text: str
-    wrong: bool
-    shade: int
-
-
-def numbers(cells: list[list[str]], wrong: list[list[bool]], largest: float) -> list[list[Number]]:
-    """Numbers with shades around zero; that of the absolute value `largest` is the deepest."""
-
-    def number(text, off):
-        value = float(text)
-        share = max(-1.0, min(1.0, value / largest)) if largest and math.isfinite(value) else 0.0
-        return Number(_short(value, largest), bool(off), round(50 * share))
-
-    return [[*map(number, *rows)] for rows in zip(cells, wrong)]
-
-
-def _short(value, largest):
-    """A number in about six characters, with a digit place that suits the largest."""
-    if not math.isfinite(value):
-        return str(value)
-    digits = 2 - math.floor(math.log10(largest)) if 1e-2 <= largest < 1e6 else 9
-    text = f"{value:.{max(0, digits)}f}"
-    return (text if len(text) <= 7 else f"{value:.0e}").replace("-", "−")
-
-
 def histogram(title: str, values: list[float], most: float) -> Markup:
     """How many of the values lie where, from 0 to `most`."""
-    size = next(
-        (size for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100) if most / size <= 20), most / 20
-    )
+    sizes = [size for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100) if most / size <= 20]
+    size = sizes[0] if sizes else most / 20
     bins = [size * i for i in range(max(1, math.ceil(most / size)) + 1)]
     with pages.plotted(2.4) as drawing:
         axes = drawing.subplots()
@@ -86,7 +36,7 @@ def scatter(title: str, series: dict[str, list[tuple[float, float, str]]], acros
     little, so that one does not hide another.
     """
     found = sorted(x for entries in series.values() for x, _, _ in entries)
-    edge = min(found[-1], 2 * max(1.0, found[len(found) // 2])) if found else 1.0
+    edge = min(found[-1], 2 * max(1.0, found[len(found) // 2]))
     with pages.plotted(2.6) as drawing:
         axes = drawing.subplots()
         for (mark, color), (name, entries) in zip(MARKS.items(), series.items()):

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from autograder.report import harmless
 from common import pages
-from instructor.grading.text import line, percent, points
+from instructor.grading.text import line, moment, percent, points
 
 
 def _plain(value):
@@ -24,4 +24,4 @@ HTML = Environment(
     keep_trailing_newline=True,
 )
 HTML.globals["colors"] = Markup(pages.COLORS)
-HTML.filters.update(line=line, points=points, percent=percent)
+HTML.filters.update(line=line, moment=moment, points=points, percent=percent)
