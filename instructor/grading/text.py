@@ -28,6 +28,11 @@ def percent(fraction: float) -> str:
 
 def moment(time: datetime | None) -> str:
     """A time to the minute, with the name of its zone, else with its offset; "" for None."""
-    if time is None:
-        return ""
-    return f"{time:%Y-%m-%d %H:%M} {getattr(time.tzinfo, 'key', None) or time.tzname()}"
+    return f"{time:%Y-%m-%d %H:%M} {zone_of(time) or time.tzname()}" if time else ""
+
+
+def zone_of(time: datetime) -> str:
+    """The name of a time's zone, such as "America/New_York", which knows when clocks change; "" if
+    only an offset is known.
+    """
+    return getattr(time.tzinfo, "key", "")

@@ -9,11 +9,12 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from os.path import commonprefix
@@ -26,6 +27,7 @@ OPEN_FLAGS = os.O_RDONLY | sum(  # neither follows a link nor waits for a pipe
 )
 # in zips: what systems and tools add on their own
 PASSED_OVER = {"__MACOSX", "__pycache__", ".git", ".DS_Store"}
+HIDDEN = re.compile(r"(^|/)(\.[^./]|__MACOSX/|__pycache__/)")
 UNSAFE = set('\\:*?"<>|')  # in a file's name, to some system
 ENCRYPTED = 0x2041  # a zip entry's flags for the kinds of encryption
 COPY = "Put an intact copy there."
@@ -219,41 +221,73 @@ class _Sparing(io.BufferedReader):
 
 def _in_zip(archive, name, limit_of, folders, known):
     """As _in_folder; and the names of what is left out."""
-    files = []  # of each: its submission's folder, its name in it, its entry
+    files = []  # of each: its path, the folder of its submission, its name in that, its entry
     for info in archive.filelist:
-        path = info.filename.replace("\\", "/")  # written by old Windows programs
-        parts = PurePosixPath(path).parts
-        if parts and not path.endswith("/") and not PASSED_OVER.intersection(parts):
-            inner = 2 if parts[-2:-1] and parts[-2] in folders else 1
-            files.append((parts[:-inner], "/".join(parts[-inner:]), info))
-    wanted = {folder for folder, file, _ in files if limit_of(file) is not None}
-    wanted = {folder for folder, file, _ in files if file in known} or wanted
-    top = commonprefix([folder for folder, _, _ in files])
-    home = _home(wanted, top, name)
+        text = info.filename.replace("\\", "/")  # written by old Windows programs
+        path = PurePosixPath(text)
+        if path.name and not text.endswith("/") and not PASSED_OVER.intersection(path.parts):
+            folder = _home(path, folders)
+            files.append((path, folder, path.relative_to(folder).as_posix(), info))
+    wanted = [path for path, _, file, _ in files if limit_of(file) is not None]
+    home = home_of(wanted, known, folders, name) or home_of(wanted, wanted, folders, name)
+    top = commonprefix([folder.parts for _, folder, _, _ in files])
     found, left_out = [], {}
-    for folder, file, info in files:
+    for path, folder, file, info in files:
         if folder == home and limit_of(file) is not None:
             found.append((file, _entry_chunks(archive, info, f"{file} in {name}")))
-        else:
-            path = (*folder, *file.split("/"))
-            fork = len(commonprefix([path[:-1], home])) + 1  # what is named: a file, or a folder
-            left_out["/".join(path[len(top) : fork]) + "/" * (fork < len(path))] = True
+        else:  # what is named: a file, or the highest folder that has none of the wanted ones
+            fork = len(commonprefix([path.parent.parts, home.parts if home else top])) + 1
+            shown = "/".join(path.parts[len(top) : fork])
+            left_out[shown + "/" * (fork < len(path.parts))] = True
     return found, list(left_out)
 
 
-def _home(folders, top, name):
-    """Which of the folders with wanted files is the submission: the top, the only one named
-    `submission`, or the one that contains the others.
+def home_of(
+    files: Iterable[PurePosixPath],
+    known: Iterable[str | PurePosixPath],
+    folders: Collection[str] = (),
+    name: str = "It",
+) -> PurePosixPath | None:
+    """Which folder of a hand-in is the submission: `src/submission`, where a release has it; else
+    the one that contains the others; else the only one named `submission`.
+
+    Args:
+        files: paths in the hand-in.
+        known: the files that tell a submission; those of this name count, but in hidden folders.
+        folders: names of a submission's subfolders.
+        name: of the hand-in, for the message.
+
+    Returns:
+        The folder, or None if no file is known.
+
+    Raises:
+        Refused: several folders may be the submission.
     """
-    called = [folder for folder in folders if folder[-1:] == ("submission",)]
-    for home in (top, called[0] if len(called) == 1 else None, commonprefix([*folders])):
-        if home in folders or not folders:
-            return home
-    one, other = ("/".join(folder) for folder in sorted(folders, key=lambda f: (len(f), f))[:2])
-    raise Refused(
-        f"{name} has the required files in several folders, {_shown(one)} and {_shown(other)}. "
-        "Make a zip with only the right files."
+    names = {PurePosixPath(path).name for path in known}
+    known = [path for path in files if path.name in names and not HIDDEN.search(path.as_posix())]
+    homes = sorted(
+        {_home(path, folders).parts for path in known}, key=lambda home: (len(home), home)
     )
+    in_place = [home for home in homes if home[-2:] == ("src", "submission")]
+    for choice in (
+        [home for home in in_place if len(home) == len(in_place[0])],
+        [home for home in homes[:1] if home == commonprefix(homes)],
+        [home for home in homes if home[-1:] == ("submission",)],
+    ):
+        if len(choice) == 1:
+            return PurePosixPath(*choice[0])
+    if not homes:
+        return None
+    one, other = (_shown("/".join(home)) for home in homes[:2])
+    raise Refused(
+        f"{name} has the required files in several folders, {one} and {other}. Make a zip with "
+        "only the right files."
+    )
+
+
+def _home(path, folders):
+    """The folder of the submission that has this file: its own, or that above one of `folders`."""
+    return path.parents[path.parent.name in folders]
 
 
 def _entry_chunks(archive, info, where) -> Iterator[bytes]:

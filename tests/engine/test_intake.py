@@ -160,8 +160,10 @@ HOMES = {  # the names in a zip, of which only the first is taken; and what the 
     "and in a folder": "a/model.py a/code/model.py a/submission/helper.py | code/ submission/",
     "whole repository": "a/src/submission/model.py a/src/helper.py a/src/checks/given/model.py"
     " a/README.md a/tests/model.py | src/helper.py src/checks/ README.md tests/",
-    "two of that name": "src/model.py src/submission/helper.py src/old/submission/helper.py"
-    " README.md | src/submission/ src/old/ README.md",
+    "two of that name": "a/model.py a/submission/helper.py a/old/submission/helper.py README.md"
+    " | a/submission/ a/old/ README.md",
+    "a stray file": "src/submission/model.py helper.py old/src/submission/model.py | helper.py old/",
+    "hidden ones": "code/model.py .venv/model.py | .venv/",
     "a folder of a file's name": "helper.py model.py/runs copy/model.py | model.py/ copy/",
     "what a Mac adds": "a/model.py __MACOSX/a/._model.py a/.DS_Store a/__pycache__/model.pyc |",
     "Windows' backslashes": r"work\model.py work\ work\runs\helper.py | runs/",
@@ -178,7 +180,7 @@ def test_the_folder_with_the_files_is_found(desk, home):
 
 
 def test_a_file_that_anybody_may_have_is_no_submission(desk):
-    names = ["a/scratch.py", "a/src/submission/model.py", "a/src/submission/more.py"]
+    names = ["a/scratch.py", "a/code/model.py", "a/code/more.py"]
     raw, wanted = forge(*names), {name: 100 for name in ("scratch.py", "more.py", "model.py")}
     (notice,) = desk.takes(["model.py", "more.py"], raw, wanted=wanted, known=["model.py"])
     assert "scratch.py" in notice

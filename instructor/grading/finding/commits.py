@@ -4,22 +4,20 @@ import stat
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder.intake import Limits
-from autograder.report import harmless
+from autograder.intake import Limits, Refused, home_of
 from checks.support.staging import code_limit, result_limit
 from common.files import writing
 from instructor.grading.private import private
 from instructor.grading.text import moment
-from jobs.deliverables import FOLDERS
+from jobs.deliverables import FOLDERS, STUDENT_FILES
 
-from .contents import ASK, NONE, choose_home
+from .contents import ADVICE, NONE
 from .find import Found
-from .repository import HASH, Blob, Commit, Refused, Repository, Unreadable, reading
+from .names import clean
+from .repository import HASH, Blob, Commit, Repository, Unreadable, reading
 
-PLACE = PurePosixPath("src/submission")  # of a release
 SUBMODULE = 0o160000
 
 
@@ -64,8 +62,8 @@ def take_commit(
             )
             _write(clone, _find_files(clone, commit.hash), archive)
     except Refused as error:
-        found = replace(found, problem=harmless(str(error)))
-    return found, commit.hash if commit else "", harmless(" ".join(remarks))
+        found = replace(found, problem=str(error))
+    return found, commit.hash if commit else "", " ".join(remarks)
 
 
 def _tip(clone: Repository, wanted: str | None, remarks: list[str]) -> str:
@@ -87,7 +85,7 @@ def _tip(clone: Repository, wanted: str | None, remarks: list[str]) -> str:
     which = f"It has no branch {name}, but {', '.join(names[:5])}."
     if wanted:
         raise Refused(which)
-    raise Unreadable(harmless(f"{which} Choose one: git checkout NAME in the clone."))
+    raise Unreadable(f"{which} Choose one: git checkout NAME in the clone.")
 
 
 def _remarks(clone, tip, commit, at, graded):
@@ -96,13 +94,13 @@ def _remarks(clone, tip, commit, at, graded):
     if commit and commit.hash != tip:
         remarks.append(f"Commits after {moment(at)} did not count.")
     if graded and (not commit or commit.hash != graded):
-        now = f"; now {commit.hash[:12]} counts, dated {_said(commit, at)}" if commit else ""
+        now = f"; now {commit.hash[:12]} counts, dated {_dated(commit, at)}" if commit else ""
         remarks.append(f"An earlier run with this deadline graded {graded[:12]}{now}.")
     others = sorted(clone.tips - {tip})
     newer = clone.last(others, at and at.timestamp(), without=tip) if others else None
     if newer and (not commit or newer.time > commit.time):
         remarks.append(
-            f"{newer.hash[:12]}, dated {_said(newer, at)}, did not count: it is not in the branch "
+            f"{newer.hash[:12]}, dated {_dated(newer, at)}, did not count: it is not in the branch "
             "that counts."
         )
     return remarks
@@ -113,7 +111,7 @@ def _time(commit: Commit) -> datetime | None:
     return datetime.fromtimestamp(commit.time, UTC) if 0 < commit.time < 1 << 32 else None
 
 
-def _said(commit, at):
+def _dated(commit, at):
     """The time of a commit in words, in the deadline's time zone."""
     time = _time(commit)
     return moment(time.astimezone(at.tzinfo if at else UTC)) if time else "without a valid time"
@@ -122,52 +120,42 @@ def _said(commit, at):
 # The files
 
 
-def limit_of(name: str) -> int | None:
+def _limit_of(name):
     """The largest size of a file of a submission in bytes; None if it is none."""
     return code_limit(name) or result_limit(name)
 
 
 def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
-    """The files of the submission in a commit, by name: those in src/submission; without code
-    there, those in the folder with code.
-    """
-    files = clone.files(commit, PLACE.as_posix())
-    home, _ = choose_home(map(PurePosixPath, files))
-    if home != PLACE:
-        files = clone.files(commit)
-        home, problem = choose_home(map(PurePosixPath, files))
-        modules = [name for name, blob in files.items() if stat.S_IFMT(blob.mode) == SUBMODULE]
-        if home is None:
-            others = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
-            raise Refused(problem or f"Its commit has {NONE}.{others} {ASK}")
+    """The files of the submission in a commit, by name."""
+    files = {PurePosixPath(name): blob for name, blob in clone.files(commit).items()}
+    home = home_of(files, STUDENT_FILES, FOLDERS)
+    if not home:
+        modules = [path for path, blob in files.items() if stat.S_IFMT(blob.mode) == SUBMODULE]
+        module = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
+        raise Refused(clean(f"Its commit has {NONE}.{module} {ADVICE}"))
     names = {
         path.relative_to(home).as_posix(): blob
-        for path, blob in ((PurePosixPath(name), blob) for name, blob in files.items())
-        if home in path.parents
+        for path, blob in files.items()
+        if path.parent in (home, *(home / folder for folder in FOLDERS))
     }
-    wanted = (
-        (name, blob)
-        for name, blob in names.items()
-        if name.rpartition("/")[0] in ("", *FOLDERS) and limit_of(name) is not None
-    )
-    return dict(islice(wanted, Limits().files + 1))  # one too many is refused with the zip
+    return {name: blob for name, blob in names.items() if _limit_of(name) is not None}
 
 
 def _write(clone, files, archive):
-    """Write the zip, with the modes of the commit: the intake refuses links and too many files."""
+    """Write the zip, with the modes of the commit: the intake refuses links."""
     plain = {name: blob for name, blob in files.items() if stat.S_ISREG(blob.mode)}
     for name, blob in plain.items():
         if blob.size is None:
-            raise Unreadable(f"It lacks {harmless(name)}. Clone it again, without --filter.")
-        if blob.size > limit_of(name):
+            raise Unreadable(f"It lacks {clean(name)}. Clone it again, without --filter.")
+        if blob.size > _limit_of(name):
             raise Refused(
-                f"{name} is larger than the limit of {limit_of(name)} bytes. Is it the right file?"
+                f"{clean(name)} is larger than the limit of {_limit_of(name)} bytes. Is it the "
+                "right file?"
             )
-    if sum(blob.size for blob in plain.values()) > Limits().total:
-        raise Refused("Its files are too large for a submission.")
-    contents = clone.contents([*plain.values()])
+    if sum(blob.size for blob in plain.values()) > Limits().total or len(files) > Limits().files:
+        raise Refused("Its files are too many or too large for a submission.")
     with private(), writing(archive) as temporary, zipfile.ZipFile(temporary, "w") as file:
         for name, blob in files.items():
             info = zipfile.ZipInfo(name)  # dated 1980: the same bytes in every run
             info.create_system, info.external_attr = 3, blob.mode << 16
-            file.writestr(info, next(contents) if name in plain else b"")
+            file.writestr(info, clone.content(blob) if name in plain else b"")

@@ -3,11 +3,12 @@
 import contextlib
 import os
 import re
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from common.files import UserError
+from instructor.grading.text import zone_of
 
 DAY = timedelta(days=1)
 
@@ -21,26 +22,18 @@ def parse_due(text: str) -> datetime:
     Raises:
         UserError: it is not such a time, or the zone is unknown.
     """
-    match = re.fullmatch(
-        r"\s*(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d?:\d\d(?::\d\d)?))?\s*(Z|[+-]\d\d:?\d\d|"
-        r"[A-Za-z]\S*)?\s*",
-        text,
-    )
     try:
-        day = datetime.fromisoformat(match[1])
-        clock = (
-            time.fromisoformat(match[2].zfill(5) if match[2].count(":") == 1 else match[2].zfill(8))
-            if match[2]
-            else time(23, 59, 59)
-        )
-        zone = match[3] or ""
-        if not zone:
-            return _here(datetime.combine(day, clock))
-        if zone == "Z" or zone[0] in "+-":
-            return datetime.fromisoformat(f"{datetime.combine(day, clock).isoformat()}{zone}")
-        return datetime.combine(day, clock, ZoneInfo(zone))
+        day, clock, zone = re.fullmatch(
+            r"\s*(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d?:\d\d(?::\d\d)?))?\s*(\S*)\s*", text
+        ).groups()
+        clock = clock or "23:59:59"
+        clock = f"0{clock}" if clock[1] == ":" else clock
+        if zone == "Z" or zone[:1] in ("+", "-"):
+            return datetime.fromisoformat(f"{day} {clock}{zone}")
+        when = datetime.fromisoformat(f"{day} {clock}")
+        return when.replace(tzinfo=ZoneInfo(zone)) if zone else _here(when)
     # no match, no such day or offset, no such zone
-    except (TypeError, ValueError, KeyError, OSError):
+    except (AttributeError, ValueError, KeyError, OSError):
         raise UserError(
             f"{text!r} is not a due date. Write it as '2026-12-01 23:59', '2026-12-01 23:59 "
             "+01:00' or '2026-12-01 23:59 America/Los_Angeles'."
@@ -69,7 +62,7 @@ def due_text(due: datetime) -> str:
     """A due date as text that parse_due reads, with its zone's name: an offset would not know that
     clocks change before an extension ends.
     """
-    zone = getattr(due.tzinfo, "key", None)
+    zone = zone_of(due)
     return f"{due.replace(tzinfo=None).isoformat()} {zone}" if zone else due.isoformat()
 
 
@@ -77,16 +70,11 @@ def read_time(text: object) -> datetime | None:
     """Read a time of an export, such as "2026-10-03 23:11:08.12 -07:00", as UTC, the default
     without an offset. None if it is not a time.
     """
-    match = re.match(
-        r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)? *(Z|UTC|[+-]\d\d:?\d\d)?",
-        text if isinstance(text, str) else "",
-    )
-    if not match:
-        return None
     try:
-        zone = "Z" if match[3] in (None, "UTC") else match[3]
-        return datetime.fromisoformat(f"{match[1]}T{match[2]}{zone}").astimezone(UTC)
-    except (ValueError, OverflowError):
+        text = re.sub(r" *(UTC|Z|[+-]\d\d:?\d\d)$", r"\1", text).replace("UTC", "Z")
+        time = datetime.fromisoformat(text).replace(microsecond=0)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

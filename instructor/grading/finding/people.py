@@ -2,10 +2,10 @@
 
 import shlex
 
-from autograder.report import harmless
 from common.files import UserError
 from instructor.grading.grades import Entry, GradedClass
 
+from .names import clean
 from .roster import LOOKED_UP, name_keys
 
 
@@ -16,7 +16,8 @@ def find_entry(graded: GradedClass, text: str) -> Entry:
     Raises:
         UserError: nobody or several people match; then their ids are listed.
     """
-    wanted, keys = text.strip().casefold(), name_keys(text)
+    text = clean(text)
+    wanted, keys = text.casefold(), name_keys(text)
     for fits in (
         lambda entry: text == entry.person.id,
         lambda entry: text == entry.folder,
@@ -30,18 +31,13 @@ def find_entry(graded: GradedClass, text: str) -> Entry:
             return found[0]
         if found:
             names = ", ".join(shlex.quote(name_of(entry)) for entry in found)
-            raise UserError(
-                harmless(f"{len(found)} people are called {text!r}. Give an id: {names}.")
-            )
+            raise UserError(f"{len(found)} people are called {text!r}. Give an id: {names}.")
     raise UserError(
-        harmless(
-            f"There is no {text!r} among the {len(graded.entries)} people. "
-            "Look at class.html or grades-plain.csv."
-        )
+        f"There is no {text!r} among the {len(graded.entries)} people. "
+        "Look at class.html or grades-plain.csv."
     )
 
 
 def name_of(entry: Entry) -> str:
-    """A name for find_entry that is safe on a command line and a terminal: mostly the id."""
-    plain = harmless(entry.person.id) == entry.person.id and not entry.person.id.startswith("-")
-    return entry.person.id if plain else entry.folder
+    """A name for find_entry that no command takes for an option: mostly the id."""
+    return entry.folder if entry.person.id.startswith("-") else entry.person.id

@@ -17,11 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.intake import OPEN_FLAGS
+from autograder.intake import Refused
 
-LARGEST = 16 << 20  # bytes of a text file, and of a list of branches or files
+from .names import clean
+
+LARGEST = 16 << 20  # bytes of a list of branches or files
 MOST_OBJECTS = 200_000  # files of objects and branches
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
+USED = ("HEAD", "config", "packed-refs", "objects", "refs")  # of a clone; nothing else is looked at
 PUSHED = "refs/remotes/origin/"
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 AGAIN = "Clone it again."
@@ -39,10 +42,6 @@ CONFIG = """[core]
 
 class Unreadable(Exception):
     """The clone cannot be read now, for a reason that may be the staff's; the message says it."""
-
-
-class Refused(Exception):
-    """It is no submission, whoever cloned it; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -101,21 +100,13 @@ def _require_whole(git):
     ):
         if os.path.lexists(git / name):
             raise Unreadable(why)
-    waiting, seen = [git / "objects", git / "refs"], 0
-    for folder in waiting:
-        if folder.is_symlink() or not folder.is_dir():
-            raise Unreadable(f"It has no folder {folder.name}. {AGAIN}")
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                seen += 1
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif not entry.is_file(follow_symlinks=False) or seen > MOST_OBJECTS:
-                    raise Unreadable(
-                        "Its folders of objects and branches have links, devices, or too many "
-                        f"files. {AGAIN}"
-                    )
+    paths = [git / name for name in USED if os.path.lexists(git / name)]
+    for number, path in enumerate(paths):
+        mode = os.lstat(path).st_mode
+        if stat.S_ISDIR(mode):
+            paths += path.iterdir()
+        elif not stat.S_ISREG(mode) or number > MOST_OBJECTS:
+            raise Unreadable(f"It has links, devices, or too many files of objects. {AGAIN}")
 
 
 class Repository:
@@ -132,22 +123,21 @@ class Repository:
     """
 
     def __init__(self, git: Path, ours: Path):
-        self.git, self.ours = git, ours
-        sha256 = re.search(rb"(?im)^\s*objectformat\s*=\s*sha256\s*$", _content(git / "config"))
+        self.git, self.ours = git.absolute(), ours
+        sha256 = re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", _text(git / "config"))
         config = CONFIG.format(format="sha256" if sha256 else "sha1")
         (ours / "config").write_text(config, encoding="utf-8")
         (ours / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
-        (ours / "packed-refs").write_bytes(_content(git / "packed-refs"))
-        (ours / "refs").symlink_to((git / "refs").absolute())
-        head = _content(git / "HEAD").decode("utf-8", "replace").strip()
-        self.head = head.removeprefix("ref: refs/heads/")
-        if self.head == head and not HASH.fullmatch(head):
-            self.head = ""
-        with self._git("for-each-ref", "--format=%(objectname) %(refname)") as file:
-            rows = file.read().decode("utf-8", "replace").split("\n")[:-1]
-        refs = {ref: hash for hash, _, ref in (row.partition(" ") for row in rows)}
+        for name in ("packed-refs", "refs"):
+            (ours / name).symlink_to(self.git / name)
+        head = _text(git / "HEAD").strip()
+        is_valid = head.startswith("ref: refs/heads/") or HASH.fullmatch(head)
+        self.head = clean(head.removeprefix("ref: refs/heads/")) if is_valid else ""
+        rows = self._git("for-each-ref", "--format=%(objectname) %(refname)").split(b"\n")[:-1]
+        rows = (row.decode("utf-8", "surrogateescape").partition(" ") for row in rows)
+        refs = {ref: hash for hash, _, ref in rows}
         self.branches = {
-            ref.removeprefix(kind): hash
+            clean(ref.removeprefix(kind)): hash
             for kind in ("refs/heads/", PUSHED)
             for ref, hash in refs.items()
             if ref.startswith(kind) and ref != f"{PUSHED}HEAD"
@@ -175,23 +165,20 @@ class Repository:
         """
         words = ["--date-order", "--timestamp", "--max-count=1", "--stdin"]
         words += [] if before is None else [f"--min-age={int(before)}"]
-        text = "".join(f"{tip}\n" for tip in tips) + (f"^{without}\n" if without else "")
-        with self._git("rev-list", *words, text=text) as file:
-            row = file.read().decode("ascii").split()
+        text = "\n".join([*tips, *([f"^{without}"] if without else [])]) + "\n"
+        row = self._git("rev-list", *words, text=text).decode("ascii").split()
         return Commit(row[1], int(row[0])) if row else None
 
-    def files(self, commit: str, folder: str = ".") -> dict[str, Blob]:
-        """The files and links in a folder of a commit and in all below it, by path. Hidden ones,
-        and names that no submission has, are left out. A submodule is a file without a size.
+    def files(self, commit: str) -> dict[str, Blob]:
+        """The files and links in a commit, by path. Hidden ones, and names that no submission has,
+        are left out. A submodule is a file without a size.
 
         Raises:
             Unreadable: folders are damaged or missing.
             Refused: there are too many files.
         """
         found = {}
-        with self._git("ls-tree", "-rlz", "--full-tree", commit, folder) as file:
-            rows = file.read().split(b"\0")[:-1]
-        for row in rows:
+        for row in self._git("ls-tree", "-rlz", "--full-tree", commit).split(b"\0")[:-1]:
             about, _, name = row.partition(b"\t")
             mode, _, hash, size = about.decode("ascii").split()
             name = name.decode("utf-8", "replace")
@@ -201,28 +188,20 @@ class Repository:
                 found[name] = Blob(int(mode, 8), hash, int(size) if size.isdigit() else None)
         return found
 
-    def contents(self, blobs: list[Blob]) -> Iterator[bytes]:
-        """The contents of files, one after the other.
+    def content(self, blob: Blob) -> bytes:
+        """The content of a file.
 
         Raises:
-            Unreadable: one is missing or damaged.
+            Unreadable: it is missing or damaged.
         """
-        text = "".join(f"{blob.hash}\n" for blob in blobs)
-        most = 100 + sum(100 + blob.size for blob in blobs)  # each has a line before it
-        with self._git("cat-file", "--batch", text=text, most=most) as file:
-            for blob in blobs:
-                if file.readline().split()[1:] != [b"blob", b"%d" % blob.size]:
-                    raise _damaged()
-                yield file.read(blob.size)
-                file.read(1)
+        return self._git("cat-file", "blob", blob.hash, most=blob.size + 1)
 
-    @contextlib.contextmanager
     def _git(self, *words, text="", most=LARGEST):
-        """Run git with nothing of the user's, the system's or the clone's settings. Yields its
-        output, less than `most` bytes, as a file.
+        """Run git with nothing of the user's, the system's or the clone's settings. Returns its
+        output, less than `most` bytes.
         """
         settings = {
-            "GIT_OBJECT_DIRECTORY": str(self.git.absolute() / "objects"),
+            "GIT_OBJECT_DIRECTORY": str(self.git / "objects"),
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_NO_REPLACE_OBJECTS": "1",
@@ -246,39 +225,28 @@ class Repository:
                 )
             except subprocess.TimeoutExpired:
                 raise Unreadable(f"git took over {SECONDS} s to read it. {AGAIN}") from None
-            if os.fstat(output.fileno()).st_size >= most:
+            if output.seek(0, os.SEEK_END) >= most:
                 raise Refused("It is too large for a submission.")
             if process.returncode:
-                raise _damaged()
+                raise Unreadable(
+                    "It is damaged, or lacks commits or files. Clone it again, without --depth and "
+                    "--filter."
+                )
             output.seek(0)
-            yield output
+            return output.read()
 
 
-def _content(path):
-    """The content of a file that may be anything; b"" if it is no file."""
-    try:
-        descriptor = os.open(path, OPEN_FLAGS)
-    except OSError:
-        return b""
-    with open(descriptor, "rb") as file:
-        return file.read(LARGEST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
-
-
-def _damaged():
-    return Unreadable(
-        "It is damaged, or lacks commits or files. Clone it again, without --depth and --filter."
-    )
+def _text(path):
+    """The beginning of a small file of a clone."""
+    with open(path, "rb") as file:
+        return file.read(LARGEST).decode("utf-8", "surrogateescape")
 
 
 def _limit(most):
     """Limit what git may use and write: a small file of objects can unpack to any size."""
     import resource
 
-    for kind, wanted in (
-        (resource.RLIMIT_AS, MEMORY),
-        (resource.RLIMIT_CPU, SECONDS),
-        (resource.RLIMIT_FSIZE, most),
-    ):
+    for kind, wanted in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, most)):
         _, hard = resource.getrlimit(kind)
         wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(kind, (wanted, hard))

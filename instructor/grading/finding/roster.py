@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from autograder.report import harmless
 from common.files import UserError
 from instructor.grading.grades import Person
 from instructor.grading.sheet import read_sheet
 
 from .find import Found
+from .names import clean
 
 # The known headers, without case, blanks and punctuation, and their fields of a Person.
 HEADERS = {
@@ -37,6 +37,7 @@ IDENTIFIES = ("id", "sis_login", "email", "sis_id", "canvas_id", "github")
 # where "any" is looked up
 LOOKED_UP = ("id", "email", "sis_login", "github", "canvas_id", "sis_id")
 NUMBERS = ("canvas_id", "sis_id")  # two people of one name differ in these
+COLUMN = re.compile(r"\(\d+\)\s*$")  # how the header of an assignment ends in Canvas
 EXPECTED = (
     "id, name, email, section, canvas_id, sis_id, sis_login, github (id is enough), or the columns "
     "of a gradebook of Canvas, a grading worksheet of Moodle or a roster of Gradescope"
@@ -57,25 +58,20 @@ class Roster:
     column: str = ""
 
     @cached_property
-    def _by_field(self):
+    def _index(self):
+        """The people by what identifies them: (field, value)."""
         index = defaultdict(set)
         for person in self.people:
             for field in LOOKED_UP:
                 index[field, getattr(person, field).casefold()].add(person)
-        return index
-
-    @cached_property
-    def _by_name(self):
-        index = defaultdict(set)
-        for person in self.people:
             for key in name_keys(person.name):
-                index[key].add(person)
+                index["name", key].add(person)
         return index
 
     @property
     def is_gradebook(self) -> bool:
         """Whether it has columns of assignments, as Canvas' gradebook does."""
-        return any(re.search(r"\(\d+\)\s*$", header) for header in self.headers)
+        return any(map(COLUMN.search, self.headers))
 
     def match(self, found: Found) -> tuple[Person, str]:
         """Find the person that a submission belongs to.
@@ -85,52 +81,45 @@ class Roster:
             submission's name with enrolled=False, and a remark if several fit. With an empty
             roster, that Person is enrolled.
         """
-        identities = dict(found.identities)
+        known, remark = dict(reversed(found.identities)), ""
         for field, value in found.identities:
-            people = self._look_up(field, value, identities)
+            people = self._look_up(field, value, known)
             if len(people) == 1:
                 return next(iter(people)), ""
             if people:
                 ids = ", ".join(sorted(person.id for person in people))
-                return self._stranger(found), (
+                remark = (
                     f"{value} fits each of {ids} in the roster. Put an id into the name of the "
                     "submission."
                 )
-        return self._stranger(found), ""
-
-    def _look_up(self, field, value, identities):
-        """The people whom a value identifies, in a field or in "any"."""
-        for known in LOOKED_UP if field == "any" else (field,):
-            if people := self._by_field.get((known, value.casefold())):
-                return people
-        if field not in ("any", "name"):
-            return set()
-        return {
-            person
-            for person in self._by_name.get(_squeeze(value), ())
-            if all(
-                getattr(person, n) in ("", identities.get(n, getattr(person, n))) for n in NUMBERS
-            )
-        }
-
-    def _stranger(self, found):
-        """A person who is not in the roster, with an id that nobody in it has."""
-        known = dict(reversed(found.identities))
+                break
         id = found.person
         while any(id.casefold() == person.id.casefold() for person in self.people):
             id += " (not in the roster)"
-        return Person(
-            id,
-            known.get("name", found.person),
-            known.get("email", ""),
-            canvas_id=known.get("canvas_id", ""),
-            sis_id=known.get("sis_id", ""),
-            enrolled=not self.people,
-        )
+        fields = {field: known.get(field, "") for field in ("email", *NUMBERS)}
+        name = known.get("name", found.person)
+        return Person(id, name, **fields, enrolled=not self.people), remark
 
-
-def _pressed(text):
-    return "".join(text.split()).casefold()
+    def _look_up(self, field, value, known):
+        """The people whom a value identifies, in a field or in "any"; a name, if the numbers that
+        are `known` are not another's.
+        """
+        for place in (*LOOKED_UP, "name") if field == "any" else (field,):
+            people = self._index.get(
+                (place, _squeeze(value) if place == "name" else value.casefold()), set()
+            )
+            if place == "name":
+                people = {
+                    person
+                    for person in people
+                    if all(
+                        getattr(person, n) in ("", known.get(n, getattr(person, n)))
+                        for n in NUMBERS
+                    )
+                }
+            if people:
+                return people
+        return set()
 
 
 def _squeeze(name):
@@ -163,65 +152,69 @@ def read_roster(path: Path, title: str = "") -> Roster:
         UserError: the file is missing or not such a CSV, or an id is missing or used twice; the
             message names the line.
     """
-    where = harmless(str(path))
     rows = read_sheet(path).rows
     headers = tuple(rows[0][1]) if rows else ()
     fields, column = _fields(headers), _column(headers, title)
     if rows and not set(fields) & set(IDENTIFIES):
         raise UserError(
-            f"{where} is not a roster: its first line has none of the columns that identify "
+            f"{path} is not a roster: its first line has none of the columns that identify "
             f"people. Expected {EXPECTED}."
         )
-    fields["mark"] = [headers.index(column)] if column else []
+    if column:
+        fields[headers.index(column)] = "mark"
     people, lines = [], {}
     for line, row in rows[1:]:
-        if person := _person(row, fields, f"{where}, line {line}"):
-            if other := lines.get(person.id.casefold()):
-                raise UserError(
-                    f"{where}, line {line}: {harmless(person.id)!r} is also in line {other}. "
-                    "Everybody needs a unique id."
+        try:
+            person = _person(row, fields)
+            if person and (other := lines.setdefault(person.id.casefold(), line)) != line:
+                raise ValueError(
+                    f"{person.id!r} is also in line {other}. Everybody needs a unique id."
                 )
-            lines[person.id.casefold()] = line
-            people.append(person)
+        except ValueError as error:
+            raise UserError(f"{path}, line {line}: {error}") from None
+        people += [person] if person else []
     if not people:
         raise UserError(
-            f"{where} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for "
+            f"{path} has nobody in it. Expected a line of headers, {EXPECTED}, and a line for "
             "each person."
         )
     return Roster(tuple(people), headers, column)
 
 
 def _fields(headers):
-    """The columns of each field of a Person."""
+    """The field of a Person that each column has; "" for others."""
     keys = [re.sub(r"[\W_]", "", header.casefold()) for header in headers]
-    fields = defaultdict(list)
-    for index, key in enumerate(keys):
-        if key in HEADERS:
-            fields[HEADERS[key]].append(index)
-    if "student" in keys and "id" in keys:  # Canvas calls its own number ID, and we call ours id
-        fields["canvas_id"] += fields.pop("id")
-    return fields
+    # Canvas calls its own number ID, and we call ours id
+    known = HEADERS | ({"id": "canvas_id"} if "student" in keys else {})
+    return [known.get(key, "") for key in keys]
 
 
 def _column(headers, title):
     """The header of the assignment's column in Canvas' gradebook, `TITLE (digits)`, ignoring case
     and blanks; "" if there is none or more than one. A title with its digits is unambiguous.
     """
+
+    def pressed(text):
+        return "".join(text.split()).casefold()
+
     columns = [
         header
-        for header in headers
-        if re.search(r"\(\d+\)\s*$", header)
-        and _pressed(title) in (_pressed(header), _pressed(header.rpartition("(")[0]))
+        for header in filter(COLUMN.search, headers)
+        if pressed(title) in (pressed(header), pressed(COLUMN.sub("", header)))
     ]
     return columns[0] if len(columns) == 1 else ""
 
 
-def _person(row, fields, where):
-    """The Person of a row; None for one that is blank, of a teacher, or added by Canvas itself."""
-    row = [" ".join(cell.split()) for cell in row]
+def _person(row, fields):
+    """The Person of a row; None for one that is blank, of a teacher, or added by Canvas itself.
+
+    Raises:
+        ValueError: nothing identifies the person.
+    """
     cells = defaultdict(str)
-    for field, indices in fields.items():
-        cells[field] = next((row[i] for i in indices if row[i:] and row[i]), "")
+    for field, cell in zip(fields, row):
+        cells[field] = cells[field] or clean(cell)
+    mark, _ = cells.pop("mark", ""), cells.pop("", "")
     name = cells["name"] or f"{cells['first']} {cells['last']}".strip()
     if (
         name.casefold().startswith("points possible")
@@ -229,18 +222,16 @@ def _person(row, fields, where):
         or cells["role"].casefold() not in ("", "student")
     ):
         return None
-    ids = [cells[field] for field in IDENTIFIES if cells[field]]
-    mark = cells.pop("mark", "")
     if "id" in fields and any(cells.values()) and not cells["id"]:
-        raise UserError(f"{where}: {harmless(name) or 'somebody'} has no id. Everybody needs one.")
-    if not ids:
-        if name:
-            raise UserError(
-                f"{where}: nothing identifies {harmless(name)}. Everybody needs an id, a login, an "
-                "e-mail address or a number."
-            )
-        return None
+        raise ValueError(f"{name or 'somebody'} has no id. Everybody needs one.")
+    ids = [cells[field] for field in IDENTIFIES if cells[field]]
+    if not ids and name:
+        raise ValueError(
+            f"nothing identifies {name}. Everybody needs an id, a login, an e-mail address or a "
+            "number."
+        )
     known = ("email", "section", "canvas_id", "sis_id", "sis_login", "github")
-    return Person(
-        ids[0], name or ids[0], *(cells[field] for field in known), excused=mark.casefold() == "ex"
+    details = {field: cells[field] for field in known}
+    return (
+        Person(ids[0], name or ids[0], **details, excused=mark.casefold() == "ex") if ids else None
     )

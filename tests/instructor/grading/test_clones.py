@@ -199,8 +199,7 @@ def test_a_link_is_refused_by_the_intake(tmp_path, take):
     [
         ({"README.md": "x"}, "none of attention.py"),
         ({f"{HOME}/model.py": "#" * (1 << 21)}, "model.py is larger than the limit of 1048576"),
-        ({"a/model.py": "x", "b/model.py": "y"}, "code in several folders, a and b"),
-        ({f"{top}/{HOME}/model.py": "x" for top in "ab"}, f"folders, a/{HOME} and b/{HOME}."),
+        ({"a/model.py": "x", "b/model.py": "y"}, "files in several folders, a and b"),
         ("submodule", f"{HOME} is a submodule, whose files are elsewhere"),
     ],
 )
@@ -246,8 +245,8 @@ def moved(name):
         (elsewhere, "no folder, but names a repository elsewhere"),
         (interrupted, "the clone was interrupted"),
         (lambda git_folder, origin: (git_folder / "reftable").mkdir(), "--ref-format=files"),
-        (moved("objects"), "no folder objects"),
-        (moved("refs/heads"), "have links"),
+        (moved("objects"), "has links"),
+        (moved("refs/heads"), "has links"),
     ],
 )
 def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, harm, part):

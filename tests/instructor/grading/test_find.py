@@ -49,25 +49,31 @@ def roster(tmp_path, text, encoding="utf-8", **options):
 # Layouts
 
 
-SEVERAL = " | ".join(f"max/{n}/" for n in range(300))
 LAYOUT = {  # by person: what lies in the class, and what is said of it; "" if it can be staged
     "as folder": ("as folder/model.py", ""),
     "nested": ("nested/hw5/src/submission/model.py", ""),
-    "release": ("release/src/submission/model.py | release/src/checks/given/", ""),
-    "zip inside": ("zip inside/deep/hw.ZIP", ""),
-    "bob": ("bob.rar", "It is a single .rar file, not a zip. Ask for"),
+    "release": ("release/src/submission/model.py | release/src/checks/given/model.py", ""),
+    "old": ("old/src/submission/model.py | old/old/src/submission/model.py | old/model.py", ""),
+    "top": ("top/code/model.py | top/code/old/model.py", ""),
+    "named": ("named/a/submission/model.py | named/b/model.py", ""),
+    "hidden": ("hidden/code/model.py | hidden/.venv/model.py | hidden/__MACOSX/a/model.py", ""),
+    "zip inside": ("zip inside/1/2/3/4/5/6/hw.ZIP", ""),
+    "bob": ("bob.rar", "It is a single .rar file, not a zip. Hand in the submission.zip"),
     "cleo": ("cleo.py", "It is a single .py file"),
-    "dan": ("dan/attention (1).py", "; there is 'attention (1).py': rename it. Ask for"),
-    "eve": ("eve/old/model.py | eve/new/model.py", "It has code in several folders, new and old."),
-    "fay": ("fay/1/2/3/4/5/6/model.py", "It has many folders"),
+    "dan": ("dan/a/attention (1).py", "; there is 'a/attention (1).py': rename it. Hand in"),
+    "eve": ("eve/old/model.py | eve/new/model.py", "files in several folders, new and old."),
     "gus": ("gus.zip -> ann.zip", "It is a link"),
     "hal": ("hal -> /etc", "It is a link"),
     "jo": ("jo/1.zip | jo/2.zip", "It has 2 zip files"),
     "kim": ("kim/src -> /etc", "It has none of"),
     "lea": ("lea/hw.zip -> ../ann.zip", "It has none of"),
-    "max": (SEVERAL, "It has many folders"),
 }
-NAMES = ["ann", "Zoë O'Brien", 'quo"te', "new\nline", "名前", "=1+2", "x" * 240]
+NAMES = {  # as it is there: as it is said
+    **{name: name for name in ("ann", "Zoë O'Brien", 'quo"te', "名前", "=1+2", "x" * 240)},
+    "new\nline": "new line",
+    "Zoe\u0308 \x1b[31m\u202ered": "Zoë [31mred",
+    "\udcff": "\\udcff",
+}
 
 
 def test_nobodys_hand_in_disappears(tmp_path):
@@ -78,19 +84,20 @@ def test_nobodys_hand_in_disappears(tmp_path):
     lay(folder, "__MACOSX/ | .DS_Store | Thumbs.db | .hidden.zip | grades.csv | index.html")
     os.mkfifo(folder / "ian.zip")
     expected = {name: said for name, (_, said) in LAYOUT.items()} | {"ian": "It is neither"}
-    expected |= dict.fromkeys((" ".join(name.split()) for name in NAMES), "")
+    expected |= dict.fromkeys(NAMES.values(), "")
     everything = find_submissions(folder)
     # papers count if they are somebody's
     assert [one.label for one in everything if one.paper] == ["grades.csv", "index.html"]
     found = {one.person: one for one in everything if not one.paper}
     assert found.keys() == expected.keys()
-    for person, one in found.items():
+    assert {f"{name}.zip" for name in NAMES} < {one.entry for one in everything}
+    for number, (person, one) in enumerate(found.items()):
         assert bool(one.problem) == bool(expected[person]) and expected[person] in one.problem
-        assert one.submitted is None and one.late is None
+        assert (one.submitted, one.late, one.system) == (None, None, "")
         if not one.problem:
-            stage(one.source, tmp_path / str(len(person)) / person[:50])
-    staged = [path.read_bytes() for path in tmp_path.glob("*/*/submission/model.py")]
-    assert staged == [CODE] * (len(NAMES) + 4)
+            stage(one.source, tmp_path / "staged" / str(number))
+    staged = [path.read_bytes() for path in tmp_path.glob("staged/*/submission/model.py")]
+    assert staged == [CODE] * list(expected.values()).count("")
     os.utime(folder / "ann.zip", (0, 0))
     assert find_submissions(folder) == everything, "the order depends on names alone"
 
@@ -124,6 +131,7 @@ def test_canvas(tmp_path):
     for name, (person, identities, late) in CANVAS.items():
         known = " ".join(f"{field}={value}" for field, value in found[name].identities)
         assert (found[name].person, known, found[name].late) == (person, identities, late)
+        assert (found[name].entry, found[name].system) == (name, "canvas")
     assert [name for name in found if "lee" in name] == [name for name in CANVAS if "lee" in name]
 
 
@@ -142,7 +150,7 @@ def test_moodle(tmp_path, ending):
     lay(tmp_path / "class", "Ada Lovelace_4711_assignsubmission_onlinetext.html")
     lay(tmp_path / "class", "Ann Lee_15_assignsubmission_file_model.py")
     found = {one.person: one for one in find_submissions(tmp_path / "class")}
-    assert "not a zip" in found.pop("Ann Lee_15").problem
+    assert "not a zip" in found["Ann Lee_15"].problem and found["Ann Lee_15"].system == "moodle"
     assert {(found[name].problem, found[name].late) for name in names} == {("", None)}
     worksheet = roster(tmp_path, MOODLE_ROSTER)
     assert [worksheet.match(found[name])[0].id for name in names] == [
@@ -195,30 +203,28 @@ LAUGHS = "a: &a {x: [1]}\n" + "".join(
     f"{name}: &{name} {{<<: [{','.join(['*' + before] * 9)}]}}\n"
     for before, name in zip("abcdefghijklmnopqrstuvwx", "bcdefghijklmnopqrstuvwxy")
 )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "- a list", "just text", "\0", "submission_1: *nothing", "? [a]\n: b\n", LAUGHS),
-        *("{" * 50_000, "submission_1: " + "[" * 50_000, "submission_1: [unclosed"),
-        "submission_1: !!python/object/apply:os.system ['touch HARMED']\n",
-        "submission_1: {':submitters': {':name': x}, ':created_at': [2026]}",
-        "submission_1: {':submitters': [x, [y], {':name': [z]}]}",
-        "submission_1: {':created_at': 2026-99-03 23:11:08}",
-        "submission_1: {':created_at': 0001-01-01 00:00:00 +23:59}",
-    ],
-    ids=range(15),
+ODD = (
+    *("", "- a list", "just text", "\0", "submission_1: *nothing", "? [a]\n: b\n", LAUGHS),
+    *("{" * 50_000, "submission_1: " + "[" * 50_000, "submission_1: [unclosed"),
+    "submission_1: !!python/object/apply:os.system ['touch HARMED']\n",
+    "submission_1: {':submitters': {':name': x}, ':created_at': [2026]}",
+    "submission_1: {':submitters': [x, [y], {':name': [z]}]}",
+    "submission_1: {':created_at': 2026-99-03 23:11:08}",
+    "submission_1: {':created_at': 0001-01-01 00:00:00 +23:59}",
 )
-def test_damaged_or_hostile_metadata_costs_no_submission(tmp_path, monkeypatch, text):
+
+
+def test_damaged_or_hostile_metadata_costs_no_submission(tmp_path, monkeypatch):
+    """Nor what stands before the damage."""
     monkeypatch.chdir(tmp_path)
     for number in (0, 1):
         code(tmp_path / "e" / f"submission_{number}")
-    before = "submission_0: {':submitters': [{':name': Ann}]}\n" * (text[:12] == "submission_1")
-    (tmp_path / "e" / "submission_metadata.yml").write_text(before + text, encoding="utf-8")
-    first, second = find_submissions(tmp_path / "e")
-    assert second.person == "submission_1" and second.submitted is None and second.problem == ""
-    assert first.person == ("Ann" if before else "submission_0"), "before the damage"
+    for text in ODD:
+        before = "submission_0: {':submitters': [{':name': Ann}]}\n" * (text[:3] == "sub")
+        (tmp_path / "e" / "submission_metadata.yml").write_text(before + text, encoding="utf-8")
+        first, second = find_submissions(tmp_path / "e")
+        assert second.person == "submission_1" and second.submitted is None and not second.problem
+        assert first.person == ("Ann" if before else "submission_0")
     assert not (tmp_path / "HARMED").exists()
 
 
