@@ -1,13 +1,13 @@
 """Hashes of what a grade depends on, so that a run grades again only what has changed.
 
-A check's hash covers the files of its question, all code that no question has for itself, its
-limits, its data and answers, and what it builds on. Points and the names of students' files are
-left out: a question in new files regrades no other checks.
+A check's hash covers the files and limits of its question and of those that this builds on, all
+code that no question has for itself, and its problem's data and answers. Points and the names of
+students' files are left out: a question in new files regrades no other checks.
 """
 
+import contextlib
 import hashlib
 import hmac
-import inspect
 import json
 import os
 import re
@@ -16,17 +16,15 @@ from pathlib import Path
 
 from autograder import Manifest
 from autograder.intake import Limits
-from autograder.judge import verdicts_in
-from checks.support.asked import by_reference
-from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
-from checks.support.regrade import places
+from autograder.manifest import problem_of
+from checks.support.context import Context
 from checks.support.rounds import Rounds
 from checks.support.session import Setting
 from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
 from common.files import UserError
 from instructor import ROOT
 from jobs.deliverables import ANSWERS, FOLDERS, STUDENT_FILES, lent, supplied_to
-from jobs.targets import MADE_BY, PROBLEMS
+from jobs.targets import MADE_BY, PROBLEMS, chosen
 
 # What checks share besides their own folders. A new name in the lists of files
 # (jobs/deliverables.py and what it reads) concerns no other check.
@@ -95,79 +93,63 @@ class Fingerprints:
 
     Attributes:
         intake: hash of how submissions are taken in: refused ones are tried again when it changes.
-        wanted: the hash of each automatic check, by id; "" if it has no verdict, which will be a
-            grader error.
+        wanted: the hash of each automatic check, by id.
     """
 
     def __init__(self, manifest: Manifest, setting: Setting):
-        self._manifest = manifest
-        self._files = {}  # by question; "" for what all share
+        questions = {}  # the files of each; "" for what all share
         for folder in sorted(setting.checks):
             for name, digest in _digests(folder, "**/*.py"):
-                questions = filter(None, map(QUESTION.fullmatch, name.split("/")))
-                question = next((match[1] for match in questions), "")
-                self._files.setdefault(question, []).append([name, digest])
+                matches = filter(None, map(QUESTION.fullmatch, name.split("/")))
+                question = next((match[1] for match in matches), "")
+                questions.setdefault(question, []).append([name, digest])
         # staff's checks have rounds of their own
         rounds = setting.rounds(manifest.questions) if setting.hidden else Rounds()
         for path in sorted(rounds.folder.glob("*.zip")):
-            self._files.setdefault(path.stem, []).append(rounds.digest(path.stem))
-        given = [_digests(GIVEN, name) for name in supplied_to(PROBLEMS)]
-        given.append(_digests(DECODER.parent, DECODER.name))
+            questions.setdefault(path.stem, []).append(rounds.digest(path.stem))
+        shared = [questions.pop("", []), setting.seconds]
+        shared += [_digests(ROOT, pattern) for pattern in SHARED]
+        shared += [_digests(GIVEN, name) for name in supplied_to(PROBLEMS)]
+        shared += [_digests(DECODER.parent, DECODER.name)]
         if setting.reference:
-            given += [_digests(setting.reference, name) for name in lent(manifest.problems)]
-        shared = [_digests(ROOT, pattern) for pattern in SHARED]
-        self._session = _hash([self._files.pop("", []), shared, given, setting.seconds])
-        self.intake = _hash([self._session, STUDENT_FILES, ANSWERS, [*MADE_BY]])
-        self._reference = {}  # question -> the files in which the reference answers it
-        for name in STUDENT_FILES if setting.reference else ():
-            file = _digests(setting.reference, name)
-            for question in {question for question, _ in places(name, setting.reference)}:
-                self._reference.setdefault(question, []).append(file)
-        # Results are judged with the data and the answers, too.
-        folders = [folder for folder in (setting.data or ROOT / "data", setting.answers) if folder]
-        accuracy = manifest.settings["accuracy"]
-        self._results = _hash(
-            [setting.preset, accuracy, [_digests(folder, "**/*.t*") for folder in folders]]
-        )
-        context = Context(ROOT, setting.preset, setting.data, setting.answers, {})
-        self._exercises = [_digest_of(context.path, name) for name in EXERCISES]
-        self._exercises += [
-            _digest_of(context.gold_path, name) for name in GOLD_EXERCISES + GOLD_SHARED
-        ]
+            shared += [_digests(setting.reference, name) for name in lent(manifest.problems)]
+            reference = {
+                number: [_digests(setting.reference, name) for name in problem.code]
+                for number, problem in PROBLEMS.items()
+            }
+        self.intake = _hash([shared, STUDENT_FILES, ANSWERS, [*MADE_BY]])
         coded = [check for check in manifest.checks.values() if check.coded]
-        ids = [check.id for check in coded]
-        self._verdicts = verdicts_in(setting.checks, ids, by_reference)[0]
-        self.wanted = {check.id: self._of(check) for check in coded}
+        for check in coded:
+            limits = {name: getattr(check, name) for name in SHIPPED}
+            questions.setdefault(check.question, []).append([check.id, limits])
+        handed_out = {problem: _handed_out(problem, setting) for problem in manifest.problems}
+        results = [setting.preset, manifest.settings["accuracy"]]
+        folders = filter(None, (setting.data or ROOT / "data", setting.answers))
+        results += [_digests(folder, "**/*.t*") for folder in folders]
+        self.wanted = {}
+        for check in coded:
+            # Checks may be graded again with the reference's code for what their question builds
+            # on, and import what that question's checks have.
+            bases = manifest.bases(check.question)
+            parts = [shared, handed_out[problem_of(check.question)]]
+            parts += [questions.get(question) for question in (check.question, *bases)]
+            parts += [reference[problem_of(base)] for base in bases if setting.reference]
+            if check.artifacts:
+                targets = [MADE_BY[name].target for name in check.artifacts if name in MADE_BY]
+                parts += [results, targets]
+            self.wanted[check.id] = _hash(parts)
 
-    def _of(self, check):
-        """The hash for one check."""
-        if check.id not in self._verdicts:
-            return ""
-        # Checks may be graded again with the reference's code for what their question builds on,
-        # and import what that question's checks have.
-        bases = [] if check.artifacts else self._manifest.bases(check.question)
-        others = [
-            self._own(other)
-            for other in self._manifest.checks.values()
-            if other.question in bases and other.coded and not other.artifacts
-        ]
-        return _hash([self._own(check), others, [self._reference.get(base) for base in bases]])
 
-    def _own(self, check):
-        """What the check itself depends on."""
-        if check.id not in self._verdicts:
-            return ""
-        takes_context = "context" in inspect.signature(self._verdicts[check.id]).parameters
-        return _hash(
-            [
-                self._session,
-                self._files.get(check.question),
-                {name: getattr(check, name) for name in SHIPPED},
-                [MADE_BY[name].target for name in check.artifacts if name in MADE_BY],
-                self._results if check.artifacts else "",
-                self._exercises if takes_context else "",
-            ]
-        )
+def _handed_out(number, setting):
+    """The data and answers of a problem's exercises, as far as there are any."""
+    context = Context(ROOT, setting.preset, setting.data, setting.answers, {})
+    found = []
+    for problem in chosen([number]):
+        for name in (*problem.exercises, *problem.gold, *problem.gold_shared):
+            with contextlib.suppress(UserError):
+                find = context.path if name in problem.exercises else context.gold_path
+                found.append(_digests(find(name).parent, Path(name).name))
+    return found
 
 
 def _hash(value):
@@ -180,11 +162,3 @@ def _digests(folder, pattern):
         for path in sorted(folder.glob(pattern))
         if path.is_file()
     ]
-
-
-def _digest_of(find, name):
-    """The hash of a file that a Context finds; "" where there is none."""
-    try:
-        return hashlib.sha256(find(name).read_bytes()).hexdigest()
-    except UserError:
-        return ""
