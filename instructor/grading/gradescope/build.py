@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
+from common.command_line import number
 from common.files import UserError, read_text, writing
 from instructor import ROOT
 from instructor.checks.secret import PACKED, staff_rounds
@@ -32,8 +33,8 @@ SOURCES = (
     "instructor/__init__.py",
     "instructor/solution/**/*.py",
     "instructor/checks/**/*.py",
-    "instructor/grading/__init__.py",
-    "instructor/grading/causes.py",
+    *(f"instructor/grading/{name}.py" for name in ("__init__", "causes", "text")),
+    *(f"instructor/grading/finding/{name}.py" for name in ("__init__", "contents", "names")),
     "instructor/grading/gradescope/*.py",
     "instructor/datasets/__init__.py",
     *(  # fresh sentences for 5g
@@ -45,7 +46,6 @@ STAYS_HERE = ("instructor/grading/gradescope/build.py", "instructor/checks/solvi
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pyseccomp")
-VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
 GRADED = ("laptop", "gpu")
 SECONDS = 480  # for all checks: Gradescope gives 600 by default, and 0 points after that
 MARGIN = 90  # for the time around the checks: probing the isolation, importing torch
@@ -72,39 +72,42 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         raise UserError(
             f"{out} should be the name of a zip file, such as autograder.zip. Nothing was written."
         )
-    content = (
-        {name: (HERE / name).read_bytes() for name in EXECUTABLE}
-        | sources(args.allow_weak_isolation)
-        | _worlds(args.preset, args.data, args.gold)
-        | _rounds()
-    )
-    content["requirements.txt"] = "".join(f"{pin}\n" for pin in _pins()).encode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = [pin for pin in project["dependencies"] if re.match(r"[\w-]+", pin)[0] in NEEDED]
+    rounds, place = staff_rounds(all_questions()).folder, PACKED.relative_to(ROOT).as_posix()
+    content = {
+        **{name: (HERE / name).read_bytes() for name in EXECUTABLE},
+        **sources(args.allow_weak_isolation),
+        **_worlds(args.preset, args.data, args.gold),
+        **{f"{place}/{path.name}": path.read_bytes() for path in rounds.glob("*.zip")},
+        "requirements.txt": "".join(f"{pin}\n" for pin in pins).encode(),
+    }
+    digest = hashlib.sha256()  # of everything that grades
+    for name in sorted(content):
+        digest.update(f"{name} {len(content[name])}\n".encode() + content[name])
     course = read_course(title=args.title)
+    secret = f"gradescope {args.seed}" if args.seed is not None else secrets.token_hex(32)
     settings = {
         "title": course.title,
-        "version": f"{project['version']}+{_digest(content)}",
+        "version": f"{project['version']}+{digest.hexdigest()[:12]}",
         "preset": args.preset,
         "problems": course.numbers,
         "seconds": args.seconds,
-        "secret": secrets.token_hex(32)
-        if args.seed is None
-        else hashlib.sha256(f"gradescope {args.seed}".encode()).hexdigest(),
+        "secret": hashlib.sha256(secret.encode()).hexdigest(),
         "allow_weak_isolation": args.allow_weak_isolation,
         "leaderboard": args.leaderboard,
         "visibility": {"basic": args.basic_visibility, "hidden": args.hidden_visibility},
     }
-    content["settings.json"] = _json(settings)
+    failed = ungraded(course.manifest(), settings, GRADER_FAILED, "failed")
+    for name, value in (("settings.json", settings), ("failed.json", failed)):
+        content[name] = (json.dumps(value, indent=1) + "\n").encode()
     content["time_limit"] = f"{args.seconds + MARGIN}\n".encode()
-    content["failed.json"] = _json(ungraded(_manifest(), settings, GRADER_FAILED, "failed"))
     # Stored, not compressed: a compressor's output depends on its version.
     with writing(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(content):
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = (
-                3,
-                (0o100755 if name in EXECUTABLE else 0o100644) << 16,
-            )
+            mode = 0o100755 if name in EXECUTABLE else 0o100644
+            entry.create_system, entry.external_attr = 3, mode << 16
             archive.writestr(entry, content[name])
     return settings
 
@@ -125,30 +128,24 @@ def sources(weak: bool) -> dict[str, bytes]:
     }
 
 
-def _rounds():
-    """Staff's rounds, which are not in git; made if necessary."""
-    folder = staff_rounds(all_questions()).folder
-    place = PACKED.relative_to(ROOT).as_posix()
-    return {f"{place}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.zip"))}
-
-
 def _worlds(preset, data, gold):
     """The corpora, questions and answers, each in its preset's folder."""
+    missing = "Nothing was written."
     if (data or gold) and not preset:
         raise UserError(
             "--data and --gold also need --preset: laptop or gpu, as used for the results. "
-            "Nothing was written."
+            f"{missing}"
         )
     if data and not gold:
         raise UserError(
             f"The answers of the test questions in {data} are not in this repository. Give their "
-            "folder: --gold DIR. Nothing was written."
+            f"folder: --gold DIR. {missing}"
         )
-    content = {}
+    content, ours = {}, ROOT / "instructor" / "gold"
     for name in (preset,) if preset else GRADED:
         place = Path(PRESETS[name].data)
         questions = data or ROOT / "data" / place
-        answers = (gold or ROOT / "instructor" / "gold") / place / GOLD
+        answers = (gold or ours) / place / GOLD
         if gold and not answers.is_file():
             answers = gold / GOLD  # a folder for this preset only
         Data(questions, PRESETS[name].block_size, answers.parent).questions("test")  # they fit
@@ -157,39 +154,15 @@ def _worlds(preset, data, gold):
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
         content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
     try:
-        context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
-        content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
-        content |= {
-            f"instructor/gold/{name}": context.gold_path(name).read_bytes()
-            for name in GOLD_EXERCISES + GOLD_SHARED
-        }
+        context = Context(ROOT, preset, data, gold or ours, {})
+        for folder, find, names in (
+            ("data", context.path, EXERCISES),
+            ("instructor/gold", context.gold_path, GOLD_EXERCISES + GOLD_SHARED),
+        ):
+            content |= {f"{folder}/{name}": find(name).read_bytes() for name in names}
     except UserError as error:
-        raise UserError(f"{error} Nothing was written.") from None
+        raise UserError(f"{error} {missing}") from None
     return content
-
-
-def _pins():
-    """The project's pinned dependencies that grading needs."""
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "dependencies"
-    ]
-    return [pin for pin in pins if re.match(r"[\w-]+", pin)[0] in NEEDED]
-
-
-def _manifest():
-    return read_course().manifest()
-
-
-def _digest(content):
-    """A short hash of everything that grades."""
-    digest = hashlib.sha256()
-    for name in sorted(content):
-        digest.update(f"{name} {len(content[name])}\n".encode() + content[name])
-    return digest.hexdigest()[:12]
-
-
-def _json(value):
-    return (json.dumps(value, indent=1) + "\n").encode()
 
 
 def regular_points(manifest) -> float:
@@ -202,7 +175,7 @@ def regular_points(manifest) -> float:
 def run(args: argparse.Namespace) -> int:
     """Build the zip, and say what to do with it; returns the exit code."""
     settings = build(args.out, args)
-    points = regular_points(_manifest())
+    points = regular_points(read_course().manifest())
     minutes = -(-(args.seconds + MARGIN + 10) // 60)
     print(
         f"Wrote {args.out}, {args.out.stat().st_size / 2**20:.1f} MiB, version "
@@ -230,59 +203,50 @@ def add_parser(commands) -> None:
     command = commands.add_parser(
         "gradescope", help="build the upload autograder for Gradescope, a zip"
     )
-    command.add_argument("out", type=Path, metavar="OUT.zip")
-    command.add_argument(
+    option = command.add_argument
+    option("out", type=Path, metavar="OUT.zip")
+    option(
         "--preset",
         choices=GRADED,
         help="preset of all results (default: detected from their sizes)",
     )
-    command.add_argument(
+    option(
         "--data", type=Path, help="a cohort's own corpus and questions (with --preset and --gold)"
     )
-    command.add_argument(
-        "--gold", type=Path, help="the folder of the answers to their test questions"
-    )
-    command.add_argument(
-        "--basic-visibility",
-        choices=VISIBILITIES,
-        default="visible",
-        help="when students see basic checks (default: visible)",
-    )
-    command.add_argument(
-        "--hidden-visibility",
-        choices=VISIBILITIES,
-        default="after_due_date",
-        help="when students see whether hidden checks passed (default: after_due_date)",
-    )
-    command.add_argument(
+    option("--gold", type=Path, help="the folder of the answers to their test questions")
+    for kind, default, what in (
+        ("basic", "visible", "basic checks"),
+        ("hidden", "after_due_date", "whether hidden checks passed"),
+    ):
+        option(
+            f"--{kind}-visibility",
+            choices=("visible", "after_due_date", "after_published", "hidden"),
+            default=default,
+            help=f"when students see {what} (default: {default})",
+        )
+    option(
         "--leaderboard",
         action=argparse.BooleanOptionalAction,
         default=True,
         help="dev accuracy by model (default: yes)",
     )
-    command.add_argument(
+    option(
         "--seed",
         type=int,
         help="keep it secret: the inputs of all checks depend on it (default: random)",
     )
-    command.add_argument(
+    option(
         "--seconds",
-        type=_seconds,
+        type=number(10, 3500, kind=int),
         default=SECONDS,
         help=f"for all checks of a submission (default: {SECONDS})",
     )
-    command.add_argument(
+    option(
         "--allow-weak-isolation",
         action="store_true",
         help="run hidden checks even without isolation",
     )
-    command.add_argument(
+    option(
         "--title", help="the assignment's title in the staff's output (default: from course.toml)"
     )
     command.set_defaults(run=run)
-
-
-def _seconds(text):
-    if not text.isascii() or not text.isdigit() or not 10 <= int(text) <= 3500:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds from 10 to 3500")
-    return int(text)

@@ -5,28 +5,34 @@ run_autograder calls it. What it prints is for the staff. If anything fails here
 so, and that it is no student's fault.
 """
 
+import hmac
 import json
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
-from autograder.manifest import Manifest, read_manifest
+from autograder import draw_seed
+from autograder.manifest import Check, Manifest, read_manifest
 from autograder.report import Table, as_dict, write_failures, write_summary
 from autograder.trial import choose
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.command_line import use_utf8
 from common.files import UserError, write_text
+from instructor.grading.finding.contents import locate
 
-from .memory import container_memory, within
 from .results import GRADER_FAILED, graded, ungraded
 from .unprivileged import grade_as_nobody
-from .upload import choose_seed, find_submission
 
 AUTOGRADER = Path("/autograder")
 SOURCE = Path(__file__).resolve().parents[3]  # what the zip was unpacked to
 INSTRUCTOR = SOURCE / "instructor"
 SECRETS = [INSTRUCTOR, SOURCE / "settings.json"]
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+# MiB for the judge, the process that forks for each check, and what else the kernel counts
+RESERVED = 350
+LEAST = 128  # MiB that a check always gets
 
 
 def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) -> dict:
@@ -36,16 +42,13 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         UserError: the submission is refused.
     """
     isolation, memory = choose(), container_memory()
+    weaker = f" (no stronger level works: {isolation.reason})" if isolation.reason else ""
     print(f"{settings['title']}, version {settings['version']}")
-    print(
-        f"Isolation: {isolation.name}"
-        + (f" (no stronger level works: {isolation.reason})" if isolation.reason else "")
-    )
-    print(
-        f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}",
-        flush=True,
-    )
-    source = find_submission(upload)
+    print(f"Isolation: {isolation.name}{weaker}")
+    print(f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}")
+    source, problem = locate(upload.resolve())
+    if problem:
+        raise UserError(problem)
     with_hidden = isolation.strong or settings["allow_weak_isolation"]
     setting = Setting(
         hidden=with_hidden,
@@ -67,27 +70,57 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     except UserError as error:
         raise RuntimeError(f"the container is not set up correctly: {error}") from None
 
+    def again(ids):
+        return f"python src/grader.py {' '.join(ids)} --seed {seed} --submission FOLDER_OR_ZIP"
+
     def grade(submission: Path) -> dict:
         table = Table(sys.stdout, manifest, color=False)
         report = grade_submission(submission, checks, setting, seed, manifest, table.line)
-        write_failures(
-            report,
-            table,
-            lambda ids: (
-                f"python src/grader.py {' '.join(ids)} --seed {seed} --submission FOLDER_OR_ZIP"
-            ),
-        )
+        write_failures(report, table, again)
         write_summary(report, table)
         sys.stdout.flush()
         return as_dict(report)
 
-    # Without isolation, the code runs with the grader's rights: so grade as an unprivileged user
-    # who can't read what isn't needed.
-    return (
-        grade(source)
-        if isolation.strong
-        else grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
-    )
+    sys.stdout.flush()
+    if isolation.strong:
+        return grade(source)
+    # The code runs with the grader's rights: so grade as an unprivileged user who can't read what
+    # isn't needed.
+    return grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
+
+
+def container_memory() -> int:
+    """MiB that this container may use: the minimum of its cgroup's and the machine's limit."""
+    lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    total = next(line for line in lines if line.startswith("MemTotal:"))
+    machine = int(total.split()[1]) << 10
+    try:
+        return min(machine, int(CGROUP.read_text(encoding="utf-8"))) >> 20
+    except (OSError, ValueError):  # there is none; "max" stands for no limit
+        return machine >> 20
+
+
+def within(check: Check, memory: int) -> Check:
+    """The check with no more memory than a container of `memory` MiB can give it."""
+    return replace(check, memory=min(check.memory, max(LEAST, memory - RESERVED)))
+
+
+def choose_seed(metadata: Path, secret: str) -> int:
+    """The seed of a submission: the same whenever it is graded again, and unpredictable for its
+    author.
+
+    Args:
+        metadata: submission_metadata.json. If it has no id, the seed is a new one.
+        secret: the zip's.
+    """
+    try:
+        id = json.loads(metadata.read_text(encoding="utf-8"))["id"]
+    except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return draw_seed()
+    if not isinstance(id, (int, str)):
+        return draw_seed()
+    digest = hmac.digest(bytes.fromhex(secret), str(id).encode("utf-8", "replace"), "sha256")
+    return int.from_bytes(digest[:8], "little") >> 2
 
 
 def main() -> int:

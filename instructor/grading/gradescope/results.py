@@ -9,11 +9,11 @@ from autograder.verdicts import Verdict
 from instructor.grading.causes import root_causes
 
 TEXT_LIMIT = 8_000  # characters of one text
-MODELS = (
-    ("accuracy rope.pretrain.dev", "RoPE"),
-    ("accuracy vanilla.pretrain.dev", "Learned positions"),
-    ("accuracy vanilla.nopretrain.dev", "No pretraining"),
-)  # facts of basic checks
+MODELS = {  # by their facts of basic checks
+    "accuracy rope.pretrain.dev": "RoPE",
+    "accuracy vanilla.pretrain.dev": "Learned positions",
+    "accuracy vanilla.nopretrain.dev": "No pretraining",
+}
 GRADER_FAILED = "The autograder failed, not your submission. Please tell the staff."
 NOT_RUN = "This hidden check could not run, whatever your code. The staff's output says why."
 
@@ -26,27 +26,26 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
         manifest: gives the checks.
         settings: as build.py writes them.
     """
-    entries = {entry["id"]: entry for entry in report["checks"]}
-    tests = [_test(manifest, manifest.checks[id], entry, settings) for id, entry in entries.items()]
-    remarks = [*_lead(entries.values(), manifest, settings), *report["notices"]]
-    errors = [id for id, entry in entries.items() if entry["verdict"] == Verdict.GRADER_ERROR]
+    entries, for_staff = report["checks"], []
+    remarks = [*_lead(entries, manifest, settings), *report["notices"]]
+    errors = [entry["id"] for entry in entries if entry["verdict"] == Verdict.GRADER_ERROR]
     if errors:
         remarks.insert(
             0,
             f"{len(errors)} of {len(entries)} checks failed because of the autograder, not your "
             "code: this is not a grade yet. Please tell the staff.",
         )
-        tests.append(
-            _for_staff(
+        for_staff.append(
+            (
                 "checks failed because of the autograder",
                 f"{', '.join(errors)}. The details are in the autograder's output.",
             )
         )
-    if any(entry["verdict"] is None for entry in entries.values()):
+    if any(entry["verdict"] is None for entry in entries):
         remarks.insert(0, "Only basic checks could run: this is not a grade yet.")
         reasons = report["isolation_reason"].replace("; ", "\n")
-        tests.append(
-            _for_staff(
+        for_staff.append(
+            (
                 "hidden checks did not run",
                 "No isolation that works in this container can hide them from the graded "
                 f"code:\n{reasons}\nThe score is that of the basic checks. Grade with python -m "
@@ -54,18 +53,14 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
                 "--allow-weak-isolation if you trust the code.",
             )
         )
-    return {
-        **_results(tests, remarks, settings),
-        **_leaderboard(entries.values(), settings),
-        "extra_data": {
-            "version": settings["version"],
-            "title": settings["title"],
-            "state": "graded",
-            "seed": report["seed"],
-            "isolation": report["isolation"],
-            "isolation_reason": _text(report["isolation_reason"]),
-        },
+    results = _results(entries, remarks, manifest, settings, "graded")
+    results["tests"] += [_for_staff(title, text) for title, text in for_staff]
+    results["extra_data"] |= {
+        "seed": report["seed"],
+        "isolation": report["isolation"],
+        "isolation_reason": _text(report["isolation_reason"]),
     }
+    return results
 
 
 def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
@@ -75,21 +70,13 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         why: for the student.
         state: "refused" (something is wrong with the submission) or "failed" (with the autograder).
     """
-    entry = {
-        "score": 0,
-        "verdict": None,
-        "message": "Not graded.",
-        "hints": [],
-        "seconds": 0,
-        "facts": {},
-    }
-    checks = [check for check in manifest.checks.values() if check.coded]
-    tests = [_test(manifest, check, entry, settings) for check in checks]
-    return {
-        **_results(tests, [why], settings),
-        **_leaderboard([], settings),
-        "extra_data": {"version": settings["version"], "title": settings["title"], "state": state},
-    }
+    nothing = {"score": 0, "verdict": None, "message": "Not graded.", "hints": [], "seconds": 0}
+    entries = [
+        {"id": check.id, "facts": {}, **nothing}
+        for check in manifest.checks.values()
+        if check.coded
+    ]
+    return _results(entries, [why], manifest, settings, state)
 
 
 def _lead(entries, manifest, settings):
@@ -115,14 +102,32 @@ def _lead(entries, manifest, settings):
         yield "\n".join(["Start here:", *lines])
 
 
-def _results(tests, remarks, settings):
-    return {
-        "score": round(sum(test["score"] for test in tests), 4),
+def _results(entries, remarks, manifest, settings, state):
+    """results.json without entries for the staff."""
+    results = {
+        "score": round(sum(entry["score"] for entry in entries), 4),
         "output": _text("\n\n".join(remarks)),
         "output_format": "text",
         "stdout_visibility": "hidden",
-        "tests": tests,
+        "tests": [
+            _test(manifest, manifest.checks[entry["id"]], entry, settings) for entry in entries
+        ],
+        "extra_data": {"version": settings["version"], "title": settings["title"], "state": state},
     }
+    if settings["leaderboard"]:  # dev accuracies that the submitted weights reproduced; 0 if none
+        known = {}
+        for entry in entries:  # facts of a failed check may be mere claims
+            if entry["verdict"] == Verdict.PASSED and entry["id"].endswith("-basic"):
+                known |= entry["facts"]
+        results["leaderboard"] = [
+            {
+                "name": f"{model}, dev accuracy (%)",
+                "value": round(100 * known.get(fact, 0), 1),
+                "order": "desc",
+            }
+            for fact, model in MODELS.items()
+        ]
+    return results
 
 
 def _test(manifest: Manifest, check: Check, entry, settings):
@@ -164,26 +169,6 @@ def _for_staff(title, text):
         "output_format": "text",
         "visibility": "hidden",
         "tags": ["staff"],
-    }
-
-
-def _leaderboard(entries, settings):
-    """Dev accuracies that the submitted weights reproduced, in percent; 0 if none."""
-    if not settings["leaderboard"]:
-        return {}
-    known = {}
-    for entry in entries:  # facts of a failed check may be mere claims
-        if entry["verdict"] == Verdict.PASSED and entry["id"].endswith("-basic"):
-            known |= entry["facts"]
-    return {
-        "leaderboard": [
-            {
-                "name": f"{model}, dev accuracy (%)",
-                "value": round(100 * known.get(fact, 0), 1),
-                "order": "desc",
-            }
-            for fact, model in MODELS
-        ]
     }
 
 

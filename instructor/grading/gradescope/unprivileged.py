@@ -1,6 +1,7 @@
 """Grading without isolation: as an unprivileged user who can't read the hidden checks."""
 
 import json
+import multiprocessing
 import os
 import signal
 import tempfile
@@ -11,6 +12,8 @@ from autograder.inside import sandbox
 from autograder.report import harmless
 from checks.support.staging import code_limit, result_limit, take_in
 from common.files import UserError
+
+FORK = multiprocessing.get_context("fork")  # which keeps what was read before it was locked away
 
 
 def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], dict]) -> dict:
@@ -31,61 +34,41 @@ def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], d
     """
     for path in secrets:
         path.chmod(0o700)
+    user = sandbox.free_users(1)[0]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
-        notices = take_in(
-            source, Path(folder) / "submission", lambda name: code_limit(name) or result_limit(name)
-        )
-        user = sandbox.free_users(1)[0]
-        answer = _in_fork(user, lambda: grade(Path(folder) / "submission"))
+        copy = Path(folder) / "submission"
+        notices = take_in(source, copy, lambda name: code_limit(name) or result_limit(name))
+        receiver, sender = FORK.Pipe(duplex=False)
+        process = FORK.Process(target=_answer, args=(user, grade, copy, sender))
+        process.start()
+        sender.close()
+        try:  # bytes, which are not unpickled: the submission may have written them
+            answer = json.loads(receiver.recv_bytes())
+        except (EOFError, OSError, ValueError):
+            raise RuntimeError("the grading process ended without an answer") from None
+        finally:
+            process.join()
+            ending = FORK.Process(target=_end_all, args=(user,))
+            ending.start()
+            ending.join()
     if "refused" in answer:
         raise UserError(answer["refused"])
-    answer["value"]["notices"] = [harmless(notice) for notice in notices] + answer["value"][
-        "notices"
-    ]
-    return answer["value"]
+    answer["notices"] = [*map(harmless, notices), *answer["notices"]]
+    return answer
 
 
-def _in_fork(user, function):
-    """What the function returns as that user, as {"value": ...}, or {"refused": message}."""
-    read_end, write_end = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            os.close(read_end)
-            sandbox.become(user)
-            try:
-                answer = {"value": function()}
-            except UserError as error:
-                answer = {"refused": str(error)}
-            with open(write_end, "w", encoding="utf-8") as stream:
-                json.dump(answer, stream)
-            code = 0
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    os.close(write_end)
-    with open(read_end, encoding="utf-8") as stream:
-        text = stream.read()
-    os.waitpid(pid, 0)
-    _end_all(user)
+def _answer(user, grade, copy, sender):
+    """Send what `grade` returns as that user, or {"refused": message}."""
+    sandbox.become(user)
     try:
-        return json.loads(text)
-    except ValueError:
-        raise RuntimeError("the grading process ended without an answer") from None
+        answer = grade(copy)
+    except UserError as error:
+        answer = {"refused": str(error)}
+    sender.send_bytes(json.dumps(answer).encode())
 
 
 def _end_all(user):
-    """SIGKILL for all processes of the user."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            sandbox.become(user)
-            os.kill(-1, signal.SIGKILL)
-        finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+    """End all processes of the user, but for this one."""
+    sandbox.become(user)
+    os.kill(-1, signal.SIGKILL)

@@ -22,9 +22,8 @@ from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
 from instructor.grading.gradescope import build
-from instructor.grading.gradescope.memory import within
+from instructor.grading.gradescope.harness import choose_seed, within
 from instructor.grading.gradescope.results import graded
-from instructor.grading.gradescope.upload import choose_seed, find_submission
 from instructor.mistakes.patches import Edit, Fill, make
 
 ASSIGNMENT = read_manifest(MANIFEST)
@@ -231,34 +230,6 @@ def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, argumen
 
 
 # What Gradescope hands over
-
-
-@pytest.mark.parametrize(
-    "where",
-    ["", "src/submission", "submission", "hand in", "repository/src/submission", "hw 5/submission"],
-)
-def test_the_submission_is_found_where_it_may_lie(tmp_path, where):
-    (tmp_path / where / "runs").mkdir(parents=True)
-    (tmp_path / "__MACOSX").mkdir()
-    (tmp_path / where / "model.py").touch()
-    assert find_submission(tmp_path) == tmp_path / where
-
-
-def test_a_zip_in_the_upload_is_found_and_links_are_not_followed(tmp_path):
-    elsewhere, upload = tmp_path / "elsewhere", tmp_path / "upload"
-    elsewhere.mkdir()
-    (elsewhere / "model.py").touch()
-    upload.mkdir()
-    (upload / "src").symlink_to(elsewhere)
-    (upload / "submission").symlink_to(elsewhere)
-    for folder in (upload, tmp_path / "nothing"):
-        with pytest.raises(UserError, match="was handed in. Upload the submission.zip"):
-            find_submission(folder)
-    (upload / "attention (1).py").touch()
-    with pytest.raises(UserError, match="was handed in; there is 'attention .1..py': rename it."):
-        find_submission(upload)
-    (upload / "mine.ZIP").touch()
-    assert find_submission(upload) == upload / "mine.ZIP"
 
 
 def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
