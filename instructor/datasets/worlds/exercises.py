@@ -13,6 +13,7 @@ from common.files import write_text
 from .names import WORLDS, draw_word
 
 GROUPS = WORLDS["groups"]  # the class of a sentence is the group of its teacher's occupation
+CITIES = WORLDS["cities"][:30]
 SPLITS = {"train": 2000, "dev": 500, "test": 500}
 VERBS = (("taught", "was taught by"), ("trained", "was trained by"))  # active and passive
 SHAPES = {"Q": (2, 4), "K": (3, 4), "V": (3, 2)}
@@ -41,7 +42,7 @@ def _pair(rng):
     people = [
         (
             f"{draw_word(rng, 1)} {draw_word(rng, 2)}",
-            rng.choice([f" from {rng.choice(WORLDS['cities'][:30])}", ""]),
+            rng.choice([f" from {rng.choice(CITIES)}", ""]),
         )
         for _ in jobs
     ]

@@ -89,16 +89,15 @@ def make_world(seed: int, size: Size) -> tuple[dict[str, list[Person]], list[str
     rng = random.Random(seed)
     names = iter(make_names(rng, size))
     cities = [city for city in WORLDS["cities"] if len(city) <= size.longest_city][: size.cities]
-    people = {}
-    for split, count in size.people.items():
-        people[split] = []
-        for place in make_places(rng, cities, count):
-            born = rng.randint(1780, 1960)
-            people[split].append(
-                Person(
-                    next(names), place, rng.choice(WORLDS["jobs"]), born, born + rng.randint(30, 60)
-                )
-            )
+
+    def person_from(place):
+        born, job = rng.randint(1780, 1960), rng.choice(WORLDS["jobs"])
+        return Person(next(names), place, job, born, died=born + rng.randint(30, 60))
+
+    people = {
+        split: [person_from(place) for place in make_places(rng, cities, count)]
+        for split, count in size.people.items()
+    }
     documents = [
         _sentence(phrasing, person)
         for group in people.values()
