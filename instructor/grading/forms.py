@@ -14,14 +14,14 @@ def blank_form(graded: GradedClass, anonymous: bool = False) -> str:
     """
     people = [entry.person for entry in graded.entries]
     if anonymous:
-        people.sort(key=lambda person: graded.codes[person.id])
+        people.sort(key=lambda person: graded.codes.get(person.id, ""))
     header = ("code", *COLUMNS[1:]) if anonymous else ("id", *COLUMNS)
     rows = [header]
     for check in graded.manifest.checks.values():
         for person in people if not check.coded else ():
             values = {
                 "id": person.id,
-                "code": graded.codes[person.id],
+                "code": graded.codes.get(person.id, ""),
                 "name": person.name,
                 "question": check.question,
                 "rubric": check.id,

@@ -18,6 +18,7 @@ import numpy as np
 from autograder.intake import Refused, take
 from checks.support.context import GRADED, Context
 from checks.support.staging import result_limit
+from instructor.grading.settings import read_settings
 from jobs.presets import PRESETS
 from jobs.targets import JOBS
 
@@ -135,11 +136,7 @@ def near(results: dict[str, dict[str, np.ndarray]], out: Path) -> list[tuple[str
 
 def load_answers(out: Path) -> list[np.ndarray]:
     """The right answers of dev, of each preset, for a class that was graded in `out`."""
-    from instructor.grading.graded_class import options_of, setting_of
-    from instructor.grading.state import State
-
-    with State(out) as state:
-        setting = setting_of(options_of(state))
+    setting = read_settings(out).for_checks()
     context = Context(out, setting.preset, setting.data, setting.answers, {})
     names = [setting.preset] if setting.preset else GRADED
     return [np.array([right for _, right in context.pairs(PRESETS[n], "dev")]) for n in names]

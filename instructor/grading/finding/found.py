@@ -148,8 +148,8 @@ def _taken(state, settings, item, person, remark, extensions, before, graded):
         item.submitted and item.submitted.isoformat(),
         item.late,
         unread or item.problem or remark,
-        os.fsencode(getattr(item, "entry", "")),
-        getattr(item, "system", ""),
+        os.fsencode(item.entry),
+        item.system,
     )
 
 

@@ -11,8 +11,8 @@ import pytest
 from batch_work import Here
 from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
 
-from checks.support import session
 from common.files import UserError
+from conftest import manifest_text
 from instructor.grading.decisions import Decisions, Mark, Part
 from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Submission
@@ -21,7 +21,7 @@ from instructor.grading.settings import read_settings
 
 # ruff: noqa: F401, F811
 CHECKS = MANIFEST.checks
-TEXT = session.MANIFEST.read_text(encoding="utf-8")
+TEXT = manifest_text()
 PART = next(id for id, check in CHECKS.items() if not check.coded)
 MOST = CHECKS[PART].points
 EVA = "written/eva.csv"
@@ -116,7 +116,8 @@ def test_marks_follow_the_points_of_their_part(tmp_path, graded, grade, monkeypa
     question = CHECKS[PART].question
     total = MANIFEST.questions[question].points
     half = re.sub(rf'(?s)(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{MOST / 2:g}", TEXT, count=1)
-    half = re.sub(rf"(?m)^({question} = .*points = )[\d.]+", rf"\g<1>{total - MOST / 2:g}", half)
+    of_question = rf"(?s)(\[questions.{question}\].*?points = )[\d.]+"
+    half = re.sub(of_question, rf"\g<1>{total - MOST / 2:g}", half, count=1)
     for text, share in ((half, 0.5), (TEXT, 1)):
         (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
         for place in ("instructor.grading.graded_class", "checks.support.session"):

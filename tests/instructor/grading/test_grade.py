@@ -23,7 +23,7 @@ from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, row
 
 from checks.support import session
 from common.files import Interrupted, UserError
-from conftest import ROOT, SOLUTION, STARTER, copy_reference
+from conftest import ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.grading import work
 from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
@@ -33,7 +33,7 @@ from jobs.deliverables import DELIVERABLES
 # ruff: noqa: F401, F811
 CHECKS = MANIFEST.checks
 CODED = sum(check.coded for check in CHECKS.values())
-TEXT = session.MANIFEST.read_text(encoding="utf-8")
+TEXT = manifest_text()
 QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_work.py")]
 REAL = [sys.executable, "-m", "instructor"]
 
@@ -370,7 +370,10 @@ def test_new_points_need_no_grading(tmp_path, grade, monkeypatch):
     grade()
     before, check = verdicts(tmp_path / "out"), CHECKS["1h-5-hidden"]
     text, of_question = TEXT, MANIFEST.questions["1h"].points
-    for entry, points in (('id = "1h-5-hidden".*?', check.points), ("\n1h = {.*?", of_question)):
+    for entry, points in (
+        ('id = "1h-5-hidden".*?', check.points),
+        (r"\[questions.1h\].*?", of_question),
+    ):
         text = re.sub(rf"(?s)({entry}points =) [0-9.]+", rf"\g<1> {points + 2}", text, count=1)
     other_manifest(tmp_path, monkeypatch, text)
     for person, checks in verdicts(tmp_path / "out").items():

@@ -1,19 +1,15 @@
-"""The gradebooks, and the written parts that people fill in."""
+"""The gradebooks."""
 
 import csv
 import io
 import random
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from classes import CODED, MANIFEST, PARTS, cli, fail, full_report, keep_class, make_class, rows
-from instructor.grading.written import forms
+from classes import CODED, MANIFEST, PARTS, fail, full_report, make_class
 
-from common.files import UserError
-from instructor.grading import overrides
-from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.pages import gradebook, write_reports
+from instructor.grading.grades import GradedClass, Person
+from instructor.grading.pages import gradebook
 from instructor.grading.sheet import cell
 
 # Blanks, tabs, quotes and unseen characters before what a spreadsheet takes for a formula.
@@ -38,38 +34,6 @@ def graded():
     for entry in graded.entries:
         entry.written, entry.comments = {}, {}
     return graded
-
-
-@pytest.fixture
-def out(graded, tmp_path):
-    """Its folder, as `grade` left it."""
-    keep_class(graded, tmp_path)
-    write_reports(graded, tmp_path)
-    (tmp_path / "overrides.csv").write_text(",".join(overrides.COLUMNS) + "\n", encoding="utf-8")
-    return tmp_path
-
-
-def fill(path, marks, comment="", encoding="utf-8-sig", delimiter=","):
-    """Fill in points by (id, rubric), as a spreadsheet would save it."""
-    lines = rows(path)
-    for row in lines:
-        row["points"] = marks.pop((row["id"], row["rubric"]), row["points"])
-        row["comment"] = comment if row["points"] else row["comment"]
-    assert not marks
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(lines[0]), delimiter=delimiter, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    path.write_bytes(stream.getvalue().encode(encoding))
-
-
-def merge(out, *options):
-    return cli("merge", out, *options)
-
-
-def contents(folder):
-    """The bytes of all files in a folder."""
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 # Cells
@@ -215,126 +179,3 @@ def test_plain_gradebook_has_everything(graded):
     assert row == expected
     unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     assert remarks == [unmarked, "two submissions by one person"]
-
-
-# Written parts
-
-HEAD = "id,rubric,points,comment\n"
-
-
-def test_the_sheet_has_a_row_for_everybody_and_every_part(graded, out):
-    sheet = rows(out / "written.csv")
-    expected = [(entry.person.id, part) for entry in graded.entries for part in PARTS]
-    assert [(row["id"], row["rubric"]) for row in sheet] == expected
-    assert sheet[0]["points"] == sheet[0]["comment"] == "" and sheet[0]["question"] == "1g"
-    assert sheet[0]["max points"] == str(MOST)
-
-
-def test_what_is_filled_in_stays_when_people_come(graded, out):
-    path = out / "written.csv"
-    fill(path, {("100200", "1g-0-written"): "1,5"}, 'so-so; "quoted"', "utf-16", ";")
-    before = path.read_bytes()
-    write_reports(graded, out)
-    assert path.read_bytes() == before
-    more = replace(graded, entries=graded.entries[2:] + [Entry(Person("new", "=New"), "new")])
-    write_reports(replace(more, entries=graded.entries + more.entries[-1:]), out)
-    rows = list(
-        csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), delimiter=";")
-    )
-    assert rows[0]["points"] == "1,5" and rows[0]["comment"] == 'so-so; "quoted"'
-    assert len(rows) == 7 * len(PARTS) and rows[-1]["name"] == "'=New" and rows[-1]["id"] == "new"
-
-
-def test_columns_of_a_persons_own_stay(graded, out):
-    path = out / "written.csv"
-    path.write_text("rubric,points,marked by,ID\n1g-0-written,2,me,100200\n", encoding="utf-8")
-    write_reports(graded, out)
-    sheet = rows(path)
-    assert sheet[0] == {"rubric": "1g-0-written", "points": "2", "marked by": "me", "ID": "100200"}
-    assert len(sheet) == 6 * len(PARTS) and sheet[1]["marked by"] == ""
-
-
-@pytest.mark.parametrize(
-    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t")]
-)
-def test_merge_understands_what_spreadsheets_write(out, capsys, encoding, delimiter):
-    path, comment = out / "written.csv", "väl, gjort;"
-    marks = {("100200", "1g-0-written"): "1,5", ("100201", "3c-0-written"): "0"}
-    fill(path, marks, comment, encoding, delimiter)
-    assert merge(out) == 0
-    said, parts = capsys.readouterr().out, 6 * len(PARTS)
-    assert "2 new marks for 2 people" in said
-    assert f"Of {parts} written parts, {parts - 2} are not marked yet" in said
-    plain = {row["id"]: row for row in rows(out / "grades-plain.csv")}
-    one, other, third = (plain[f"10020{n}"] for n in range(3))
-    assert (one["1g"], one["written"], other["3c"], third["written"]) == ("1.5", "1.5", "0", "")
-    assert float(one["total"]) == float(one["automatic"]) + 1.5
-    page = (out / "students" / "100200" / "feedback.html").read_text(encoding="utf-8")
-    assert comment in page and f"{len(PARTS) - 1} parts are not marked yet" in page
-
-
-def test_merge_of_copies_keeps_what_others_gave(out, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("copies")
-    copies = {
-        "a.csv": "100200,1g-0-written,2,again\n100203,4a-0-written,,\n",
-        "b.csv": "100200,1g-0-written,,\n100203,4a-0-written,1.5,=1\n",
-    }
-    for name, lines in copies.items():
-        (elsewhere / name).write_text(HEAD + lines, encoding="utf-8")
-        assert merge(out, "--written", elsewhere / name) == 0
-    assert merge(out) == 0  # all is kept
-    plain = {row["id"]: row for row in rows(out / "grades-plain.csv")}
-    assert (plain["100200"]["1g"], plain["100203"]["4a"]) == ("2", "1.5")
-    form = {(row["id"], row["rubric"]): row["counts"] for row in rows(out / "written.csv")}
-    assert form["100200", "1g-0-written"] == "2" and len(form) == 6 * len(PARTS)
-    with pytest.raises(UserError, match="does not exist"):
-        merge(out, "--written", out / "none.csv")
-
-
-def test_ids_that_look_like_formulas_and_people_who_left(graded, tmp_path):
-    graded = replace(graded, entries=[Entry(Person("=2+3", "A"), "a")])
-    text = forms.form(graded, tmp_path / "w.csv")
-    assert "\n'=2+3," in text
-    (tmp_path / "w.csv").write_text(
-        "id,rubric,points\n'=2+3,1g-0-written,1\n=2+3,3a-0-written,1.\ngone,3a-0-written,\n\n",
-        encoding="utf-8",
-    )
-    marks = forms.read(tmp_path / "w.csv", graded)
-    found = [(mark.id, mark.rubric, mark.points) for mark in marks]
-    assert found == [("=2+3", "1g-0-written", 1), ("=2+3", "3a-0-written", 1)]
-
-
-ADA = "100200,1g-0-written,"
-BAD = {  # what is said, and the lines below the header, or the whole file
-    "line 3: '1002' is not in this class": f"{ADA}1,\n1002,1g-0-written,1,\n",
-    "line 2: '1c-0-basic' is not a written part": "100200,1c-0-basic,1,\n",
-    **{
-        f"line 2: the points '{points}' are not a number": f"{ADA}{points},\n"
-        for points in ("good", "nan", "1e1", "٣")
-    },
-    "line 2: the points -1 are negative": f"{ADA}-1,\n",
-    f"line 2: {MOST + 0.5} points, but there are at most {MOST}": f"{ADA}{MOST + 0.5},\n",
-    "line 5: 1g-0-written of '100200' is already in line 2": f'{ADA}1,"two\nlines"\n\n{ADA}1,\n',
-    "line 2: 6 cells, but the header has 4": f"{ADA}1,so,so,so\n",
-    "line 2: only 2 cells": "100200,1g-0-written\n",
-    "line 3: this is not CSV: unexpected end of data": f'{ADA}1,\n100201,1g-0-written,1,"open\n',
-    "line 2: this is not CSV: field larger than field limit": f"{ADA}1,{'x' * 200_000}\n",
-    "line 1: no column 'points'": f"id,rubric,comment\n{ADA}\n".encode(),
-    "line 1: two columns 'points'": f"id,rubric,points,Points\n{ADA}1,2\n".encode(),
-    "line 3: this is not UTF-8": f"{HEAD}{ADA}1,\n{ADA}1,Müller".encode("cp1252"),
-    "line 1: a NUL": HEAD.encode("utf-16-le"),
-    "this is not UTF-16": HEAD.encode("utf-16") + b"x",
-    "is a spreadsheet": b"PK\x03\x04",
-    "no column 'id'": b"",
-}
-
-
-@pytest.mark.parametrize("said", BAD)
-def test_merge_refuses_whole_and_names_the_line(out, said):
-    path = out / "written.csv"
-    path.write_bytes((HEAD + BAD[said]).encode() if isinstance(BAD[said], str) else BAD[said])
-    before = contents(out)
-    with pytest.raises(UserError) as error:
-        merge(out)
-    assert said in str(error.value) and "written.csv" in str(error.value)
-    assert contents(out) == before
