@@ -59,7 +59,8 @@ def read(source: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
                 digests[path.name + always] = hashlib.sha256(b"\n".join(lines)).hexdigest()
             if path.name in COMPARED:
                 with contextlib.suppress(Exception):  # whatever a forged file makes a reader raise
-                    found[path.name] = _lines(content) if text else _numbers(path)
+                    words = [line.decode("utf-8-sig").strip() for line in lines] if text else []
+                    found[path.name] = np.array(words) if text else _numbers(path)
     return found, digests
 
 
@@ -105,11 +106,6 @@ def _numbers(path):
     return numbers
 
 
-def _lines(content):
-    text = content.decode("utf-8-sig").removesuffix("\n")
-    return np.array([line.strip() for line in text.split("\n")])
-
-
 def near(results: dict[str, dict[str, np.ndarray]], out: Path) -> list[tuple[str, str, list[str]]]:
     """Compare the results of all pairs of people.
 
@@ -122,14 +118,10 @@ def near(results: dict[str, dict[str, np.ndarray]], out: Path) -> list[tuple[str
     """
     pairs = []
     answers = load_answers(out) if any(results.values()) else []
-    for one, other in itertools.combinations(results, 2):
-        notes = []
-        for name in sorted(results[one].keys() & results[other].keys()):
-            mine, theirs = results[one][name], results[other][name]
-            if mine.shape == theirs.shape and not (mine == theirs).all():
-                compare = _weights if name.endswith(".params") else _predictions
-                notes += [f"{name} ({note})" for note in compare(mine, theirs, answers)]
-        if notes:
+    for (one, mine), (other, theirs) in itertools.combinations(results.items(), 2):
+        both = sorted(mine.keys() & theirs.keys())
+        found = {name: _closeness(name, mine[name], theirs[name], answers) for name in both}
+        if notes := [f"{name} ({note})" for name, note in found.items() if note]:
             pairs.append((one, other, notes))
     return pairs
 
@@ -142,15 +134,16 @@ def load_answers(out: Path) -> list[np.ndarray]:
     return [np.array([right for _, right in context.pairs(PRESETS[n], "dev")]) for n in names]
 
 
-def _weights(mine, theirs, _):
-    distance = np.sqrt(((mine - theirs) ** 2).sum() / (mine**2 + theirs**2).sum())
-    return [f"distance {distance:.2g}"] if distance < NEAR else []
-
-
-def _predictions(mine, theirs, answers):
+def _closeness(name, mine, theirs, answers):
+    """What is nearly equal in two results, in words; "" otherwise."""
+    if mine.shape != theirs.shape or (mine == theirs).all():
+        return ""
+    if name.endswith(".params"):
+        distance = np.sqrt(((mine - theirs) ** 2).sum() / (mine**2 + theirs**2).sum())
+        return f"distance {distance:.2g}" if distance < NEAR else ""
     for right in answers:
         if len(right) == len(mine):
             equal = (mine == theirs)[(mine != right) | (theirs != right)]
             if len(equal) >= LEAST and equal.mean() > EQUAL:
-                yield f"{equal.sum()} of {len(equal)} answers that are not both right are equal"
-                return
+                return f"{equal.sum()} of {len(equal)} answers that are not both right are equal"
+    return ""

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             write_text(folder / f"{entry.folder}-student.html", page.render(known, staff=False))
             write_text(folder / f"{entry.folder}.md", markdown(known["name"], asked))
         written += 1
-    print(f"Wrote questions for {written} people: {folder}")
+    print(f"Talks: {written}. See {folder}")
     return 0
 
 
@@ -125,8 +125,8 @@ def draw(manifest, scores: dict[str, float], own: dict, count: int, rng: random.
                 "place": place,
                 "lines": lines,
                 "line": rng.choice(telling) if telling and not asked else None,
-                # what follows may say what would be right
-                "change": re.split(r"[;:] |\. ", mistake.why)[0].removesuffix("."),
+                # what follows says what would be right, or what happens
+                "change": re.split(r"[;:] |\. |, (?:so|which) ", mistake.why)[0].removesuffix("."),
                 "mistake": mistake.why,
                 "checks": [
                     check for id, check in manifest.checks.items() if id in mistake.caught_by

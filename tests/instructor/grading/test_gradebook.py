@@ -3,6 +3,7 @@
 import csv
 import io
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -72,29 +73,31 @@ def test_cells_keep_numbers_and_names(value, text):
 
 
 def test_canvas_has_its_columns_and_points_and_who_it_knows(graded):
-    graded.entries[2].penalty, graded.entries[2].written = 0.5, {"1g-0-written": 1.5}
-    rows = rows_of(gradebook.canvas(graded)[0])
-    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", graded.title]
-    assert rows[1] == ["    Points Possible", "", "", "", "", REQUIRED]
-    assert rows[4][:5] == ["שרה לוי", "5002", "100202", "s100202", "Section 3"]
-    assert float(rows[4][5]) == pytest.approx(
-        0.5 * sum(check["score"] for check in graded.entries[2].checks) + 1.5, abs=1e-4
-    )
-    assert len(rows) == 2 + len(graded.entries)
-    graded.entries[0].person = Person("new", "A Guest", enrolled=False, canvas_id="5")
-    graded.entries[1].person = Person("100201", "No Identity", "a@b.example")
-    graded.entries[3].person = Person("100203", "Login only", sis_login="me")
+    third = graded.entries[2]
+    third.penalty, third.written = 0.5, {"1g-0-written": 1.5}
+    earned = 0.5 * sum(check["score"] for check in third.checks) + 1.5
+    people = [
+        Person("new", "A Guest", enrolled=False, canvas_id="5"),
+        Person("100201", "No Identity", "a@b.example"),
+        third.person,
+        Person("100203", "Login only", sis_login="me"),
+    ]
+    for entry, person in zip(graded.entries, people):
+        entry.person = person
     text, left_out = gradebook.canvas(graded)
+    head, possible, *rows = rows_of(text)
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", graded.title]
+    assert possible == ["    Points Possible", "", "", "", "", REQUIRED]
+    assert rows[0][:5] == ["שרה לוי", "5002", "100202", "s100202", "Section 3"]
+    assert float(rows[0][5]) == pytest.approx(earned, abs=1e-4)
     assert [person.name for person in left_out] == ["A Guest", "No Identity"]
-    assert len(rows_of(text)) == 2 + 4 and "Login only" in text and "Guest" not in text
+    assert len(rows) == 4 and rows[1][:4] == ["Login only", "", "", "me"]
 
 
 @pytest.mark.parametrize("column", ["HW 5 (98765)", '  Unit; -2:  =Attention, "x" (98765) '])
 def test_canvas_finds_its_column_again(graded, column):
-    graded.column = column
-    assert rows_of(gradebook.canvas(graded)[0])[0][5] == column
-    graded.column, graded.title = "", column
-    assert rows_of(gradebook.canvas(graded)[0])[0][5] == column
+    for named in (replace(graded, column=column), replace(graded, title=column)):
+        assert rows_of(gradebook.canvas(named)[0])[0][5] == column
 
 
 def grades(graded):
@@ -104,33 +107,30 @@ def grades(graded):
     return [(cell, row, row["remarks"].split("; ")) for cell, row in zip(cells, plain, strict=True)]
 
 
-def test_an_excused_person_is_not_overwritten(graded):
-    graded.entries[1].excused = "illness"
-    graded.entries[1].report = None
-    graded.entries[2].excused, graded.entries[2].pending = "left", ["1c-0-basic"]
-    (_, first, _), ill, left, *_ = grades(graded)
-    assert first["total"] and (ill[0], ill[1]["total"]) == (left[0], left[1]["total"]) == ("EX", "")
-    assert "excused: illness" in ill[2] and "excused: left" in left[2]
-
-
-def test_what_is_not_graded_is_an_empty_cell(graded):
-    some, none, refused, failed, nobody = graded.entries[1:]
+def test_who_has_no_grade_yet_or_is_excused_has_no_points(graded):
+    """Their cells change nothing in Canvas, nor what it has for somebody excused."""
+    some, none, refused, failed, ill = graded.entries[1:]
     fail(failed.report, "1c-0-basic", "grader error", "x")
-    nobody.report, nobody.source, nobody.written = None, "", {}
     some.report = full_report(random.Random(0))
     some.report["checks"] = [one for one in some.report["checks"] if one["id"] not in CODED[1:5]]
     some.pending = CODED[1:5]
     none.report, none.source, none.pending = None, "x.zip", CODED
     refused.report, refused.refused, refused.pending = None, "no zip", []
-    found = grades(graded)[1:]
+    ill.report, ill.source, ill.written, ill.excused = None, "", {}, "illness"
+    nobody = replace(ill, excused="")
+    left = replace(some, excused="left")
+    graded.entries += [nobody, left]
+    first, *found = grades(graded)
     cells = [(cell, row["automatic"], row["total"]) for cell, row, _ in found]
-    assert cells == [*[("", "", "")] * 2, ("0", "", "0"), ("", "", ""), ("0", "", "0")]
+    waiting, zero, excused = ("", "", ""), ("0", "", "0"), ("EX", "", "")
+    assert cells == [waiting, waiting, zero, waiting, excused, zero, excused] and first[1]["total"]
     said = [remarks for *_, remarks in found]
     assert f"not graded yet: 4 checks ({', '.join(CODED[1:4])} and 1 more)" in said[0]
     assert "not graded yet" in said[1] and "nothing was handed in" not in said[1]
     assert "refused: no zip" in said[2] and "not graded yet" not in said[2]
     assert "no grade: the grader failed: 1 check (1c-0-basic)" in said[3]
-    assert said[4] == ["nothing was handed in"]
+    assert "excused: illness" in said[4] and said[5] == ["nothing was handed in"]
+    assert "excused: left" in said[6]
     questions = {MANIFEST.checks[id].question for id in CODED[1:5]}
     assert all(found[0][1][id] == "" for id in questions) and found[0][1]["1h"]
     assert all(found[1][1][id] == "" for id in MANIFEST.questions)
@@ -166,16 +166,14 @@ def test_plain_gradebook_has_everything(graded):
     _, row, remarks = grades(graded)[1]
     coded = dict.fromkeys(MANIFEST.questions, 0)
     for check in map(MANIFEST.checks.get, CODED):
-        coded[check.question] += check.points
-    coded["1c"] -= MANIFEST.checks["1c-1-basic"].points
+        coded[check.question] += check.points * (check.id != "1c-1-basic")
     automatic = 0.75 * sum(coded.values())
-    expected = dict.fromkeys(MANIFEST.questions, "") | {"1g": "3.5", "3a": "1"}
-    expected |= {id: cell(points) for id, points in coded.items() if points}
-    expected |= {"id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example"}
-    expected |= {"section": "Section 2", "source": entry.source, "days late": "2"}
-    expected |= {"submitted": "2026-05-14T01:02:00+00:00", "penalty": "0.25"}
-    expected |= {"automatic": cell(automatic), "written": "4.5", "total": cell(automatic + 4.5)}
-    expected |= {"max": REQUIRED, "remarks": row["remarks"]}
-    assert row == expected
+    questions = {id: cell(points) if points else "" for id, points in coded.items()}
+    person = {"id": "100201", "name": "محمد الفارسي", "email": "s100201@uni.example"}
+    handed_in = {"section": "Section 2", "source": entry.source, "days late": "2"}
+    handed_in |= {"submitted": "2026-05-14T01:02:00+00:00", "penalty": "0.25"}
+    sums = {"automatic": cell(automatic), "written": "4.5", "total": cell(automatic + 4.5)}
+    rest = {"1g": "3.5", "3a": "1", "max": REQUIRED, "remarks": row["remarks"]}
+    assert row == person | handed_in | questions | sums | rest
     unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     assert remarks == [unmarked, "two submissions by one person"]

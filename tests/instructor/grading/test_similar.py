@@ -89,23 +89,20 @@ def test_only_what_is_between_markers_is_read():
 
 
 @pytest.mark.parametrize(
-    "content, why",
+    "name, content, why",
     [
-        (None, "does not exist"),
-        ({}, "none of the required files"),
-        ({"model.py": b"\xff\xfe\x00"}, "model.py is not UTF-8 but UTF-16"),
-        ({"model.py": b"x = 1\n" * 20_000}, "over 60,000"),
-        (b"<html>", "not a zip file"),
+        ("x", None, "does not exist"),
+        ("x", b"x = 1", "none of the required files"),
+        ("model.py", b"\xff\xfe\x00", "model.py is not UTF-8 but UTF-16"),
+        ("model.py", b"x = 1\n" * 20_000, "over 60,000"),
+        ("", b"<html>", "not a zip file"),
     ],
 )
-def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path, content, why):
-    path = tmp_path / "x"
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    elif content is not None:
-        path.mkdir()
-        for name, text in content.items():
-            (path / name).write_bytes(text)
+def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path, name, content, why):
+    path = tmp_path / "handed-in"
+    if content:
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_bytes(content)
     with pytest.raises(UserError, match=why):
         between_markers(read_code(path))
 
@@ -126,12 +123,8 @@ def test_equal_files_are_reported_near_the_reference_too(tmp_path):
 
 
 PARAMS, PREDICTIONS = "vanilla.finetune.params", "vanilla.pretrain.dev.predictions"
-DEV = np.array(
-    [
-        line.split("\t")[1]
-        for line in (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
-    ]
-)
+QUESTIONS = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
+DEV = np.array([line.split("\t")[1] for line in QUESTIONS])
 
 
 @pytest.fixture(scope="module")
@@ -199,22 +192,18 @@ def test_what_was_given_is_no_finding(tmp_path):
     assert [own_lines(read_code(source)) for source in sources] == [{}] * len(sources)
 
 
-@pytest.fixture
-def command(handed_in, tmp_path, monkeypatch):
-    """Runs the command on some people."""
-
-    def run(*people):
-        sources = {EVIL if person == "copy" else person: handed_in[person] for person in people}
-        monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
-        assert cli("similar", tmp_path) == 0
-        return tmp_path / "similar.html"
-
-    return run
-
-
-def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(command, capsys):
-    made = command(BEGINNER, "copy", "renamed", "careful_with_try", "starter")
-    page = made.read_text(encoding="utf-8")
+def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(
+    handed_in, tmp_path, monkeypatch, capsys
+):
+    sources = {BEGINNER: handed_in[BEGINNER]}
+    monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
+    assert cli("similar", tmp_path) == 0  # one is like no other
+    assert "Pairs with a similarity above 0.6: 0." in capsys.readouterr().out
+    assert not (tmp_path / "similar.html").exists()
+    sources[EVIL] = handed_in["copy"]
+    sources |= {name: handed_in[name] for name in ("renamed", "careful_with_try", "starter")}
+    assert cli("similar", tmp_path) == 0
+    page = (tmp_path / "similar.html").read_text(encoding="utf-8")
     printed = capsys.readouterr().out
     assert "starter was left out: It has too little code of its own." in printed
     assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
@@ -222,8 +211,3 @@ def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(comm
     assert EVIL not in page and "_script_alert_1___script_-2.py" in page
     policy = page.index("default-src 'none'")
     assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
-
-
-def test_one_submission_is_like_no_other(command, capsys):
-    assert not command(BEGINNER).exists()
-    assert "Pairs with a similarity above 0.6: 0." in capsys.readouterr().out
