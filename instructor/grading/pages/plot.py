@@ -1,7 +1,5 @@
 """The plots of the class page."""
 
-import math
-
 from markupsafe import Markup
 
 from common import pages
@@ -13,9 +11,9 @@ MARKS = {"o": ACCENT, "D": SECOND}  # series differ without color, too
 
 def histogram(title: str, values: list[float], most: float) -> Markup:
     """How many of the values lie where, from 0 to `most`."""
-    sizes = [size for size in (1, 2, 2.5, 5, 10, 20, 25, 50, 100) if most / size <= 20]
-    size = sizes[0] if sizes else most / 20
-    bins = [size * i for i in range(max(1, math.ceil(most / size)) + 1)]
+    from matplotlib.ticker import MaxNLocator
+
+    bins = MaxNLocator(20, steps=[1, 2, 2.5, 5, 10], min_n_ticks=1).tick_values(0, max(1, most))
     with pages.plotted(2.4) as drawing:
         axes = drawing.subplots()
         inside = [min(bins[-1], max(0, value)) for value in values]

@@ -114,13 +114,11 @@ def _shown(check, outcome, score):
     """
     tone, basic = TONES.get(outcome["verdict"], "bad"), check.kind == "basic"
     hints = outcome["hints"] if basic else []
-    return {
-        **{"id": check.id, "kind": check.kind, "title": check.title, "of": check.points},
-        **{"score": score, "verdict": outcome["verdict"] or "not run"},
-        **{"tone": tone, "mark": MARKS[tone], "tells": tone != "good" or bool(hints)},
-        **{"message": outcome["message"], "hints": hints},
-        "compared": _compared(outcome.get("compared")) if basic else [],
-    }
+    known = {"id": check.id, "kind": check.kind, "title": check.title, "of": check.points}
+    told = {"verdict": outcome["verdict"] or "not run", "message": outcome["message"]}
+    told |= {"score": score, "hints": hints}
+    look = {"tone": tone, "mark": MARKS[tone], "tells": tone != "good" or bool(hints)}
+    return known | told | look | {"compared": _compared(outcome.get("compared") if basic else None)}
 
 
 def _compared(compared):
