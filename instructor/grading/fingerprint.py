@@ -1,6 +1,6 @@
 """Hashes of what a grade depends on, so that a run grades again only what has changed.
 
-A check's hash covers the files and limits of its question and of those that this builds on, all
+A check's hash covers its limits, the files of its question and of those that this builds on, all
 code that no question has for itself, and its problem's data and answers. Points and the names of
 students' files are left out: a question in new files regrades no other checks.
 """
@@ -36,8 +36,6 @@ SHARED = (
     "instructor/datasets/worlds/*.*",
 )
 QUESTION = re.compile(r"q(\d+[a-z])(_\w+)?(\.py)?")  # a file or folder that belongs to one question
-# fields of a manifest's entry; title and points don't change a check's outcome
-SHIPPED = ("seconds", "memory", "partial", "artifacts")
 
 
 def digest_submission(source: Path) -> str:
@@ -119,9 +117,6 @@ class Fingerprints:
             }
         self.intake = _hash([shared, STUDENT_FILES, ANSWERS, [*MADE_BY]])
         coded = [check for check in manifest.checks.values() if check.coded]
-        for check in coded:
-            limits = {name: getattr(check, name) for name in SHIPPED}
-            questions.setdefault(check.question, []).append([check.id, limits])
         handed_out = {problem: _handed_out(problem, setting) for problem in manifest.problems}
         results = [setting.preset, manifest.settings["accuracy"]]
         folders = filter(None, (setting.data or ROOT / "data", setting.answers))
@@ -134,6 +129,11 @@ class Fingerprints:
             parts = [shared, handed_out[problem_of(check.question)]]
             parts += [questions.get(question) for question in (check.question, *bases)]
             parts += [reference[problem_of(base)] for base in bases if setting.reference]
+            parts += [
+                [other.id, other.seconds, other.memory, other.partial, other.artifacts]
+                for other in coded
+                if other is check or other.question in bases
+            ]
             if check.artifacts:
                 targets = [MADE_BY[name].target for name in check.artifacts if name in MADE_BY]
                 parts += [results, targets]

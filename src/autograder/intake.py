@@ -229,7 +229,7 @@ def _in_zip(archive, name, limit_of, folders, known):
             folder = _home(path, folders)
             files.append((path, folder, path.relative_to(folder).as_posix(), info))
     wanted = [path for path, _, file, _ in files if limit_of(file) is not None]
-    home = home_of(wanted, known, folders, name) or home_of(wanted, wanted, folders, name)
+    home = home_of(wanted, known, folders) or home_of(wanted, wanted, folders)
     top = commonprefix([folder.parts for _, folder, _, _ in files])
     found, left_out = [], {}
     for path, folder, file, info in files:
@@ -246,7 +246,6 @@ def home_of(
     files: Iterable[PurePosixPath],
     known: Iterable[str | PurePosixPath],
     folders: Collection[str] = (),
-    name: str = "It",
 ) -> PurePosixPath | None:
     """Which folder of a hand-in is the submission: `src/submission`, where a release has it; else
     the one that contains the others; else the only one named `submission`.
@@ -255,7 +254,6 @@ def home_of(
         files: paths in the hand-in.
         known: the files that tell a submission; those of this name count, but in hidden folders.
         folders: names of a submission's subfolders.
-        name: of the hand-in, for the message.
 
     Returns:
         The folder, or None if no file is known.
@@ -280,8 +278,8 @@ def home_of(
         return None
     one, other = (_shown("/".join(home)) for home in homes[:2])
     raise Refused(
-        f"{name} has the required files in several folders, {one} and {other}. Make a zip with "
-        "only the right files."
+        f"It has the required files in several folders, {one} and {other}. Make a zip with only "
+        "the right files."
     )
 
 

@@ -5,6 +5,7 @@ Nothing is unpacked or run here, and no link is followed. What cannot be graded 
 its problem, so that no submission disappears.
 """
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass, replace
@@ -201,9 +202,13 @@ def _clone(path):
     """The clone at `path`, or the only one in this folder; None if there is none."""
     if not is_folder(path):
         return None
-    inside = [path / name for name in visible(os.listdir(path))]
-    places = [path, *(inside if len(inside) == 1 and is_folder(inside[0]) else ())]
-    return next(filter(git_folder, places), None)
+    if git_folder(path):
+        return path
+    with contextlib.suppress(OSError):  # `locate` says that it cannot be read
+        inside = [path / name for name in visible(os.listdir(path))]
+        if len(inside) == 1 and is_folder(inside[0]) and git_folder(inside[0]):
+            return inside[0]
+    return None
 
 
 def _download(name):

@@ -102,14 +102,6 @@ def test_nobodys_hand_in_disappears(tmp_path):
     assert find_submissions(folder) == everything, "the order depends on names alone"
 
 
-def test_a_zip_in_a_zip_is_left_for_staging_which_says_what_to_do(tmp_path):
-    with zipfile.ZipFile(lay(tmp_path, "class/ann.zip"), "w") as archive:
-        archive.writestr("inner.zip", CODE)
-    (found,) = find_submissions(tmp_path / "class")
-    with pytest.raises(UserError, match="It has inner.zip. Put them directly into it"):
-        stage(found.source, tmp_path / "a")
-
-
 CANVAS = {
     # the name: person, identities, late; the oldest file of a person first
     "leeannmarie_22_77_hw.zip": ("leeannmarie_22", "canvas_id=22 name=leeannmarie", False),
