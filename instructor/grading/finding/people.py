@@ -6,7 +6,7 @@ from common.files import UserError
 from instructor.grading.grades import Entry, GradedClass
 
 from .names import clean
-from .roster import LOOKED_UP, name_keys
+from .roster import Roster
 
 
 def find_entry(graded: GradedClass, text: str) -> Entry:
@@ -17,16 +17,12 @@ def find_entry(graded: GradedClass, text: str) -> Entry:
         UserError: nobody or several people match; then their ids are listed.
     """
     text = clean(text)
-    wanted, keys = text.casefold(), name_keys(text)
-    for fits in (
-        lambda entry: text == entry.person.id,
-        lambda entry: text == entry.folder,
-        lambda entry: (
-            wanted and wanted in (getattr(entry.person, kind).casefold() for kind in LOOKED_UP)
-        ),
-        lambda entry: keys & name_keys(entry.person.name),
+    people = Roster(tuple(entry.person for entry in graded.entries)).look_up("any", text)
+    for found in (
+        [entry for entry in graded.entries if text == entry.person.id],
+        [entry for entry in graded.entries if text == entry.folder],
+        [entry for entry in graded.entries if entry.person in people],
     ):
-        found = [entry for entry in graded.entries if fits(entry)]
         if len(found) == 1:
             return found[0]
         if found:

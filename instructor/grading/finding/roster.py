@@ -83,7 +83,7 @@ class Roster:
         """
         known, remark = dict(reversed(found.identities)), ""
         for field, value in found.identities:
-            people = self._look_up(field, value, known)
+            people = self.look_up(field, value, known)
             if len(people) == 1:
                 return next(iter(people)), ""
             if people:
@@ -100,21 +100,25 @@ class Roster:
         name = known.get("name", found.person)
         return Person(id, name, **fields, enrolled=not self.people), remark
 
-    def _look_up(self, field, value, known):
-        """The people whom a value identifies, in a field or in "any"; a name, if the numbers that
-        are `known` are not another's.
+    def look_up(self, field: str, value: str, known: dict[str, str] | None = None) -> set[Person]:
+        """The people whom a value identifies.
+
+        Args:
+            field: of a Person, or "any": the first in which somebody has the value. A name may have
+                its words in any order.
+            known: somebody of this name with other NUMBERS than these is another one.
         """
         for place in (*LOOKED_UP, "name") if field == "any" else (field,):
-            people = self._index.get(
-                (place, _squeeze(value) if place == "name" else value.casefold()), set()
-            )
+            key = _squeeze(value) if place == "name" else value.casefold()
+            people = self._index.get((place, key), set()) if key else set()
             if place == "name":
                 people = {
                     person
                     for person in people
                     if all(
-                        getattr(person, n) in ("", known.get(n, getattr(person, n)))
-                        for n in NUMBERS
+                        getattr(person, number) in ("", value)
+                        for number, value in (known or {}).items()
+                        if number in NUMBERS
                     )
                 }
             if people:

@@ -150,7 +150,6 @@ class Container:
         for name in (*FORBIDDEN, *self.forbidden):
             rules.add_rule(pyseccomp.ERRNO(errno.EPERM), name)
         rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-        new_users = 0x10000000  # CLONE_NEWUSER
         new_users = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0x10000000, 0x10000000)  # CLONE_NEWUSER
         rules.add_rule(pyseccomp.ERRNO(errno.EPERM), "clone", new_users)
         path = Path(folder, "filter")
