@@ -29,7 +29,7 @@ MODULES = (
     "release.cases",
     "release.answer_sheet",
     "documents",
-    "documents.facts",
+    "documents.sources",
     "datasets.check_data",
     "datasets.traces.command",
     "lock",

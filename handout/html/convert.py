@@ -1,11 +1,11 @@
 """Write the handout's HTML edition, one file for phones and screen readers, from the LaTeX sources
 of the PDF.
 
-sources.py replaces the commands of ../macros.tex by those of commands.tex, pandoc converts the
-result, with formulas as MathML, and filter.lua makes boxes, hints and figures. Anything that would
-be lost is an error, since nobody compares the editions by eye.
+pandoc converts the file of `python -m instructor latex`, with the commands of commands.tex in place
+of ../macros.tex and formulas as MathML, and filter.lua makes boxes, hints, figures and numbers.
+Anything that would be lost is an error, since nobody compares the editions by eye.
 
-    python html/convert.py [--course COURSE.toml] [--figures FOLDER] OUT.html
+    python html/convert.py [--figures FOLDER] HANDOUT.tex OUT.html
 """
 
 import argparse
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -23,17 +24,19 @@ sys.path[:0] = [str(HERE), str(HANDOUT.parent), str(HANDOUT.parent / "src")]
 
 # noqa: E402 (the three folders first)
 from formulas import adjusted, math_font
-from sources import Sources
 
 from common.files import UserError, read_text, write_text
-from instructor.documents.facts import SETTINGS, gather
+from instructor.documents.sources import Sources
+
+COMMANDS = HERE / "commands.tex"
 
 # pandoc may skip these: they only affect the look
 LOOKS = set(
     """
-    arraybackslash bigskip centering clearpage color footnotesize hspace hspace* large Large
-    LARGE linewidth medskip needspace Needspace* newpage noindent normalfont normalsize
-    pagebreak raggedright setlength small smallskip tableofcontents textwidth vspace vspace*
+    appendix arraybackslash bgroup bigskip centering clearpage color egroup footnotesize hspace
+    hspace* large Large LARGE linewidth medskip needspace Needspace* newpage noindent normalfont
+    normalsize pagebreak raggedright setlength small smallskip tableofcontents textwidth vspace
+    vspace*
     """.split()
 )
 HOW = "Define it in html/commands.tex, or write it differently."
@@ -41,17 +44,28 @@ HOW = "Define it in html/commands.tex, or write it differently."
 SIGNS = {"\u2047": "mask", "\u25a1": "pad"}
 
 
-def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
-    """The HTML edition of main.tex in `folder`, with the SVGs in `figures`.
+def convert(text: str, figures: Path, find: Callable[[str], str]) -> str:
+    """The HTML edition of a handout.
+
+    Args:
+        text: all of its LaTeX.
+        figures: the folder of the SVGs.
+        find: says in which file and line of the sources something first occurs.
 
     Raises:
         UserError: something in the sources would be lost, or pandoc is missing.
     """
-    sources = Sources(folder, facts)
-    mathematics = (
-        read_text(folder / "macros.tex").partition("% Mathematics\n")[2].partition("\n%")[0]
-    )
-    html = _pandoc(mathematics + "\n" + sources.read(), sources)
+    preamble, _, document = text.partition("\\begin{document}")
+    document, _, _ = document.partition("\\end{document}")
+    mathematics = preamble.partition("% Mathematics\n")[2].partition("\n%")[0]
+    title = re.search(r"\\title\{.*\}|$", preamble)[0]
+    for kind in ("terminal", "python"):  # pandoc expands no commands in listings
+        listing = rf"\\begin{{lstlisting}}[language={kind}]"
+        document = re.sub(rf"\\begin\{{{kind}\}}(\[[^]\n]*\])?", listing, document)
+        document = document.replace(f"\\end{{{kind}}}", "\\end{lstlisting}")
+    # pandoc would treat it as a cell
+    document = re.sub(r"\\cmidrule(\([lr]+\))?\{[^}]*\}", "", document)
+    html = _pandoc("\n".join([mathematics, read_text(COMMANDS), title, document]), find)
     for sign, kind in SIGNS.items():  # outside of tags
         html = re.sub(f"{sign}(?![^<]*>)", f'<span class="{kind}">{sign}</span>', html)
     body = re.sub(r"(?s)<(style|script)>.*?</\1>", "", html)
@@ -69,7 +83,7 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
         if link not in ids:
             label = f"{{{link[2:]}}}" if link.startswith("q-") else link.replace("-", ":", 1)
             raise UserError(
-                f"{sources.find(label)}: a link leads to {link!r}, which does not exist. Correct "
+                f"{find(label)}: a link leads to {link!r}, which does not exist. Correct "
                 "the name, or write its target."
             )
     html = adjusted(html)
@@ -78,16 +92,15 @@ def convert(folder: Path, figures: Path, facts: dict[str, str]) -> str:
     html = html.replace(' role="doc-endnote"', "")
     html = re.sub(
         '<figure(.*?)src="figure:([^"]*)"',
-        lambda match: _figure(match[1], figures / match[2], sources),
+        lambda match: _figure(match[1], figures / match[2], find),
         html,
         flags=re.DOTALL,
     )
     return html
 
 
-def _pandoc(text: str, sources: Sources) -> str:
+def _pandoc(text: str, find: Callable[[str], str]) -> str:
     """pandoc's output, if it skips only what affects the look."""
-    title = sources.facts["title"]
     command = [
         "pandoc",
         "--from=latex",
@@ -104,8 +117,6 @@ def _pandoc(text: str, sources: Sources) -> str:
         f"--template={HERE / 'template.html'}",
         f"--lua-filter={HERE / 'filter.lua'}",
         "--metadata=lang:en-US",
-        f"--metadata=title:{title}",
-        f"--metadata=pagetitle:{title}",
         f"--variable=style:{read_text(HERE / 'style.css')}",
         f"--variable=script:{read_text(HERE / 'contents.js')}{read_text(HERE / 'dials.js')}",
     ]
@@ -124,15 +135,17 @@ def _pandoc(text: str, sources: Sources) -> str:
         if name and (name[2] in LOOKS or (name[1] or "").startswith("edition-")):
             continue
         what = skipped if not name else f"\\begin{{{name[1]}}}" if name[1] else f"\\{name[2]}"
-        raise UserError(f"{sources.find(what)}: the HTML edition does not support {what}. {HOW}")
+        raise UserError(f"{find(what)}: the HTML edition does not support {what}. {HOW}")
     if done.returncode:
         formula = re.search(
             r"Could not convert TeX math.*?rendering as TeX:(.*?)\n *\^", done.stderr, re.DOTALL
         )
+        if said := re.search(r"filter\.lua:\d+: (.*?(\\\w+(?:\{.*?\})*).*)", done.stderr):
+            raise UserError(f"{find(said[2])}: {said[1]}.")
         where = ""
         if names := re.findall(r"\\[A-Za-z]+", formula[1]) if formula else []:
             where = (
-                f"{sources.find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, "
+                f"{find(names[-1])}, perhaps: pandoc cannot write this formula as MathML, "
                 f"because of {names[-1]}. {HOW}\n"
             )
         lines = re.findall(r"^(?!\[INFO\])(?=.*\S).*", done.stderr, re.MULTILINE)
@@ -140,14 +153,14 @@ def _pandoc(text: str, sources: Sources) -> str:
     return done.stdout
 
 
-def _figure(before: str, figure: Path, sources: Sources) -> str:
+def _figure(before: str, figure: Path, find: Callable[[str], str]) -> str:
     """A figure's start, up to its picture as a data URI without its date.
 
     What the figure's script wrote as NAME.json is for the dial of dials.js.
     """
     path = figure.with_suffix(".svg")
     if not path.exists():
-        where = sources.find(f"\\pic{{{figure.name}}}")
+        where = find(f"\\pic{{{figure.name}}}")
         raise UserError(
             f"{where}: {path} does not exist. figures/{figure.name}.py has to draw it; `make` runs "
             "the scripts."
@@ -162,8 +175,8 @@ def _figure(before: str, figure: Path, sources: Sources) -> str:
 def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description="Write the HTML edition of the handout.")
+    parser.add_argument("latex", type=Path, help="as `python -m instructor latex` writes it")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--course", type=Path, default=SETTINGS, help="the course.toml")
     parser.add_argument(
         "--figures",
         type=Path,
@@ -172,7 +185,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     try:
-        write_text(args.out, convert(HANDOUT, args.figures, gather(args.course)))
+        write_text(args.out, convert(read_text(args.latex), args.figures, Sources({}).find))
     except UserError as error:
         print(f"The handout's HTML edition: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

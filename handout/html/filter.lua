@@ -2,7 +2,7 @@
 
 local title
 local boxes = {["edition-note"] = "Note", ["edition-expect"] = "What you should see"}
-local blocks = {["edition-terminal"] = "Terminal", ["edition-python"] = "Python"}
+local blocks = {terminal = "Terminal", python = "Python"}
 
 local function html(text)
   return pandoc.RawBlock("html", text)
@@ -42,13 +42,49 @@ local function place_hints(div)
 end
 
 local function all_placed()
-  for question in pairs(hints) do error("the hints of " .. question .. " have no \\seehints") end
+  for question in pairs(hints) do error("\\begin{hints}{" .. question .. "} has no \\seehints") end
 end
 
--- The paragraphs of \pic: name, number, alternative text, caption.
+-- Figures and the appendix's sections have numbers, which \ref shows.
+local numbers, figures, sections = {}, 0, 0
+
+local function number_figure(div)
+  if div.classes[1] ~= "edition-pic" then return end
+  figures = figures + 1
+  numbers["fig:" .. pandoc.utils.stringify(div.content[1])] = tostring(figures)
+end
+
+local function number_section(header)
+  if header.classes:includes("unnumbered") then return end
+  sections = sections + 1
+  local letter = string.char(64 + sections)
+  numbers[header.identifier] = letter
+  header.content:insert(1, pandoc.Str("Appendix " .. letter .. ": "))
+  return header
+end
+
+-- Ids are those of labels, with a dash for the colon.
+local function dashed(label)
+  return (label:gsub(":", "-"))
+end
+
+local function Link(link)
+  local kind, label = link.attributes["reference-type"], link.attributes.reference
+  if kind then
+    if kind ~= "ref" then error("\\" .. kind .. " has no sense in the HTML edition. Use \\ref, or words") end
+    local number = numbers[label] or error("\\ref{" .. label .. "} names nothing that has a number. Correct it, or use \\hyperref")
+    return pandoc.Link(number, "#" .. dashed(label))
+  elseif link.target:sub(1, 1) == "#" then
+    link.target = dashed(link.target)
+    return link
+  end
+end
+
+-- The paragraphs of \pic: name, alternative text, caption.
 local function figure(div)
-  local name, number, words = table.unpack(div.content:map(pandoc.utils.stringify))
-  local caption = pandoc.Plain(div.content[4].content)
+  local name, words = table.unpack(div.content:map(pandoc.utils.stringify))
+  local number = numbers["fig:" .. name]
+  local caption = pandoc.Plain(div.content[3].content)
   caption.content:insert(1, pandoc.Space())
   caption.content:insert(1, pandoc.Strong("Figure " .. number .. "."))
   return {
@@ -64,14 +100,11 @@ local function Div(div)
     local label, kind = boxes[class], class:gsub("edition%-", "")
     div.content:insert(1, pandoc.Div(pandoc.Plain(label), pandoc.Attr("", {"label"}, {{"aria-hidden", "true"}})))
     return pandoc.Div(div.content, pandoc.Attr("", {"section", "box", kind}, {{"role", "note"}, {"aria-label", label}}))
-  elseif blocks[class] then
-    local attributes = {{"tabindex", "0"}, {"role", "group"}, {"aria-label", blocks[class]}}
-    return pandoc.CodeBlock(div.content[1].text, pandoc.Attr("", {(class:gsub("edition%-", ""))}, attributes))
   elseif class == "edition-pic" then
     return figure(div)
   elseif class == "edition-worth" then
     div.classes = {"worth"}
-    return div
+    return #div.content > 0 and div or {}
   elseif class == "center" then
     -- The title is in the page's header.
     return div.content:filter(function(block)
@@ -97,8 +130,17 @@ local function Table(block)
   return scrolling("Table", {block})
 end
 
+local function CodeBlock(block)
+  local class = block.classes[1]
+  local label = blocks[class] or error("a listing that is neither terminal nor python: " .. block.text)
+  local attributes = {{"tabindex", "0"}, {"role", "group"}, {"aria-label", label}}
+  return pandoc.CodeBlock(block.text, pandoc.Attr("", {class}, attributes))
+end
+
 -- Formulas may be wider than a phone's screen.
 local function Math(math)
+  local labeled = math.text:match("\\label{.-}")
+  if labeled then error(labeled .. ": equations have no numbers in the HTML edition. Name the equation in words") end
   local display = math.mathtype == "DisplayMath"
   local wide = #math.text > (display and 60 or 40)
   local attributes = wide and {{"tabindex", "0"}, {"role", "group"}, {"aria-label", "Formula"}} or {}
@@ -114,6 +156,7 @@ local function Header(header)
   while #levels > 0 and levels[#levels] >= header.level do table.remove(levels) end
   table.insert(levels, header.level)
   header.level = #levels + 1
+  header.identifier = dashed(header.identifier)
   -- A heading is a link to itself, to be copied.
   if header.identifier ~= "" then
     local words = header.content:walk({Link = function(link) return link.content end})
@@ -138,4 +181,4 @@ local function Meta(meta)
   title = pandoc.utils.stringify(meta.title)
 end
 
-return {{Div = keep_hints}, {Div = place_hints}, {Pandoc = all_placed}, {Meta = Meta}, {Div = Div, Table = Table, Math = Math, Header = Header, Code = Code, Span = Span}}
+return {{Div = keep_hints}, {Div = place_hints}, {Pandoc = all_placed}, {Meta = Meta}, {Div = number_figure, Header = number_section}, {Link = Link}, {Div = Div, CodeBlock = CodeBlock, Table = Table, Math = Math, Header = Header, Code = Code, Span = Span}}

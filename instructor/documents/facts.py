@@ -2,17 +2,16 @@
 
 Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
 from the presets and data/problem1.md, and measured accuracies from the reference's results and
-docs/accuracy.md. `python -m instructor facts OUT` writes them for TeX.
+docs/accuracy.md.
 """
 
-import argparse
 import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.manifest import Manifest, ManifestError
-from common.files import UserError, write_text
+from autograder.manifest import Manifest
+from common.files import UserError
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
 from instructor.release.build import ASSISTANTS
@@ -33,6 +32,7 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts["assistants"] = ASSISTANTS[0] if course.assistants else ""
+    facts |= {f"problem {number} worth": "" for number in course.handed_out}
     facts |= points(course.manifest()) | ungraded(course.handed_out)
     facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
     facts |= sizes() | measured()
@@ -225,11 +225,6 @@ def _points(points: float) -> str:
     return f"{points:g} point{'' if points == 1 else 's'}"
 
 
-def as_tex(facts: dict[str, str]) -> str:
-    """The file that main.tex reads."""
-    return "".join(f"\\setfact{{{key}}}{{{escape(value)}}}\n" for key, value in facts.items())
-
-
 def escape(text: str) -> str:
     """The text with TeX's special characters escaped.
 
@@ -248,29 +243,3 @@ def escape(text: str) -> str:
             )
     names = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     return re.sub(r"[\\~^%&_#${}]", lambda match: names.get(match[0], "\\" + match[0]), text)
-
-
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser("facts", help="write the facts that the handout states, for TeX")
-    command.add_argument("out", type=Path, help="the .tex file to write")
-    command.add_argument(
-        "--course", type=Path, default=SETTINGS, help="the settings (default: course.toml)"
-    )
-    command.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Write the file if its content has changed; returns the exit code.
-
-    Raises:
-        UserError: a source of facts is wrong.
-    """
-    try:
-        text = as_tex(gather(args.course))
-    except ManifestError as error:
-        raise UserError(f"The handout's facts: {error}") from None
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    if not args.out.exists() or args.out.read_text(encoding="utf-8") != text:
-        write_text(args.out, text)
-    return 0

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from common.files import UserError, write_text
 from instructor import ROOT
 from instructor.documents.facts import gather
+from instructor.documents.sources import Sources
 from instructor.release.starter import KEPT_RESULTS, places
 from jobs.targets import PROBLEMS, targets_of
 
@@ -19,16 +20,11 @@ BLOCK = re.compile(r"(<!-- generated: (\w+)(?: (\d+))? -->\n\n)(.*?)(\n<!-- end 
 
 def problems() -> str:
     """The problems with their points, as the handout's front page lists them."""
-    facts = gather()
-    front = (ROOT / "handout" / "front.tex").read_text(encoding="utf-8")
-    body = re.search(r"\\toprule\n(.*?)\\bottomrule", front, re.DOTALL)[1]
-    body = re.sub(r"\\ifproblem\{\d+\}\{(.*?\\\\)\}\{\}", r"\1", body, flags=re.DOTALL)
+    parts = "".join(Sources(gather()).pieces("parts"))
     rows = [
-        [_plain(cell, facts) for cell in row.split(" & ")]
-        for row in body.replace("\\midrule\n", "").split(r"\\")
-        if row.strip()
+        [_plain(cell) for cell in row.split(" & ")] for row in parts.split(r"\\") if row.strip()
     ]
-    return _table(rows)
+    return _table([["Problem", "Points", "What you do, and learn about", "Effort"], *rows])
 
 
 def demo() -> str:
@@ -150,13 +146,7 @@ def _table(rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-def _plain(tex: str, facts: dict[str, str]) -> str:
+def _plain(tex: str) -> str:
     """A cell of a TeX table as Markdown."""
-    tex = re.sub(
-        r"\\iffact\{([^}]*)\}\{((?:[^{}]|\{[^{}]*\})*)\}\{([^{}]*)\}",
-        lambda match: match[2] if facts.get(match[1]) else match[3],
-        tex,
-    )
-    tex = re.sub(r"\\fact\{([^}]*)\}", lambda match: facts[match[1]], tex)
     tex = re.sub(r"\\hyperref\[[^\]]*\]\{([^{}]*)\}", r"\1", tex)
     return " ".join(tex.replace("--", "–").split())
