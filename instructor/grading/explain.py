@@ -60,7 +60,13 @@ def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
         outcomes = [_outcome(found) for found in entry.checks if found["id"] == check]
         report = Report(graded.manifest, {outcome.id: outcome for outcome in outcomes}, 0, ("", ""))
         stream = io.StringIO()
-        _write(stream, report, lambda ids: shlex.join(["explain", "CLASS", entry.person.id, *ids]))
+        _write(
+            stream,
+            report,
+            lambda ids: shlex.join(
+                ["python", "-m", "instructor", "explain", "CLASS", entry.person.id, *ids]
+            ),
+        )
         return stream.getvalue().strip() or "This check has not run yet."
     lines = []
     for question in graded.manifest.questions.values():
