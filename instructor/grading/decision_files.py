@@ -45,7 +45,7 @@ def keep_versions(folder: Path) -> None:
     there has the same content. Its name has the time and the content's hash.
     """
     names = [settings.NAME, *COLUMNS]
-    for path in [*(folder / name for name in names), *sorted((folder / WRITTEN).glob("*.csv"))]:
+    for path in [*(folder / name for name in names), *_markers_files(folder)]:
         content = path.read_bytes()
         digest = hashlib.sha256(content).hexdigest()[:12]
         place = folder / VERSIONS / path.relative_to(folder).with_suffix("")
@@ -84,7 +84,7 @@ def read_decisions(
                 )
             )
     marks = []
-    for path in sorted((folder / WRITTEN).glob("*.csv")):
+    for path in _markers_files(folder):
         marks += reader.read(path, MARKS, functools.partial(reader.mark, path.stem))
         if twice := [part for part, n in Counter(map(_part_of, marks)).items() if n > 1]:
             raise UserError(
@@ -99,6 +99,14 @@ def read_decisions(
         tuple(marks),
         tuple(reader.skipped),
     )
+
+
+def _markers_files(folder):
+    """The files in CLASS/written: all but those that spreadsheets hide, so that one in another
+    format is refused, and not overlooked.
+    """
+    files = (folder / WRITTEN).iterdir()
+    return sorted(path for path in files if not path.name.startswith((".", "~")))
 
 
 def _part_of(mark):

@@ -200,6 +200,14 @@ def test_a_file_of_marks_that_is_wrong_is_refused_whole(tmp_path, graded, grade,
     assert entries(tmp_path) == before
 
 
+def test_a_spreadsheet_is_no_file_of_marks_and_its_lock_is_none(tmp_path, graded, grade):
+    (tmp_path / "out" / "written" / ".~lock.eva.csv#").touch()
+    grade()
+    (tmp_path / "out" / "written" / "eva.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(UserError, match="eva.xlsx is a spreadsheet"):
+        grade()
+
+
 def test_ids_that_look_like_formulas(tmp_path, grade):
     hand_in(tmp_path / "class", "=2+3", "ben")
     grade()
