@@ -105,12 +105,11 @@ def draw(manifest, scores: dict[str, float], own: dict, count: int, rng: random.
     Raises:
         UserError: there is no such question.
     """
-    fit = {}
+    fit, all_checks = {}, manifest.checks.values()
     for question, known in mistakes().items():
-        checks = [check for check in manifest.checks.values() if check.question == question]
-        full = all(scores.get(check.id, 0) >= check.points for check in checks if check.coded)
+        checks = [check for check in all_checks if check.question == question and check.coded]
         known = [(mistake, place) for mistake, place in known if own.get(place)]
-        if checks and full and known:
+        if checks and known and all(scores.get(c.id, 0) >= c.points for c in checks):
             fit[question] = known
     if not fit:
         raise UserError("no code of theirs between markers has full points.")
@@ -128,9 +127,7 @@ def draw(manifest, scores: dict[str, float], own: dict, count: int, rng: random.
                 # what follows says what would be right, or what happens
                 "change": re.split(r"[;:] |\. |, (?:so|which) ", mistake.why)[0].removesuffix("."),
                 "mistake": mistake.why,
-                "checks": [
-                    check for id, check in manifest.checks.items() if id in mistake.caught_by
-                ],
+                "checks": [check for check in all_checks if check.id in mistake.caught_by],
             }
         )
     return asked
@@ -143,7 +140,9 @@ def markdown(name: str, asked: list[dict]) -> str:
     for part in asked:
         code = textwrap.indent("\n".join(part["lines"]), "    ")
         text += f"\n## {part['title']}\n\n`{part['place'].function}`:\n\n{code}\n\n"
-        text += f"- Why is line {part['line']} here?\n" if part["line"] else ""
+        if part["line"]:
+            telling = part["lines"][part["line"] - 1].strip()
+            text += f"- Why is this line here?\n\n      {telling}\n\n"
         text += f"- What would happen if somebody wrote it differently: “{part['change']}”?\n"
         text += f"  - What the grader would say: {part['mistake']}\n"
         text += "".join(f"  - {check.id}: {check.title}\n" for check in part["checks"])

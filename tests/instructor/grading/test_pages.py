@@ -447,7 +447,7 @@ def test_on_a_phone_names_wrap_and_stay_in_sight(browser, pages, tmp_path):
     long = "vanilla.nopretrain.dev.predictions" * 2
     fail(graded.entries[0].report, "1e-2-basic", "wrong answer", f"{long} doesn't exist yet.")
     write_reports(graded, tmp_path)
-    with opened(browser, next(tmp_path.rglob("feedback.html")), "narrow") as tab:
+    with opened(browser, tmp_path / "students/folder/feedback.html", "narrow") as tab:
         assert long in tab.locator(".start").inner_text() and sideways(tab) == 0
     for name in ("class", "messages"):
         with opened(browser, pages / f"{name}.html", "narrow") as tab:
