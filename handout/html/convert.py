@@ -5,7 +5,7 @@ pandoc converts the file of `python -m instructor latex`, with the commands of c
 of ../macros.tex and formulas as MathML, and filter.lua makes boxes, hints, figures and numbers.
 Anything that would be lost is an error, since nobody compares the editions by eye.
 
-    python html/convert.py [--figures FOLDER] HANDOUT.tex OUT.html
+    python html/convert.py HANDOUT.tex FIGURES OUT.html
 """
 
 import argparse
@@ -39,6 +39,10 @@ LOOKS = set(
     vspace*
     """.split()
 )
+OPTIONS = """
+    --from=latex --to=html5 --mathml --standalone --toc --toc-depth=3 --no-highlight
+    --shift-heading-level-by=1 --wrap=preserve --metadata=lang:en-US --verbose --fail-if-warnings
+    """.split()
 HOW = "Define it in html/commands.tex, or write it differently."
 # How the two special characters are shown; style.css draws them.
 SIGNS = {"\u2047": "mask", "\u25a1": "pad"}
@@ -103,20 +107,9 @@ def _pandoc(text: str, find: Callable[[str], str]) -> str:
     """pandoc's output, if it skips only what affects the look."""
     command = [
         "pandoc",
-        "--from=latex",
-        "--to=html5",
-        "--mathml",
-        "--standalone",
-        "--toc",
-        "--toc-depth=3",
-        "--no-highlight",
-        "--shift-heading-level-by=1",
-        "--wrap=preserve",
-        "--verbose",
-        "--fail-if-warnings",
+        *OPTIONS,
         f"--template={HERE / 'template.html'}",
         f"--lua-filter={HERE / 'filter.lua'}",
-        "--metadata=lang:en-US",
         f"--variable=style:{read_text(HERE / 'style.css')}",
         f"--variable=script:{read_text(HERE / 'contents.js')}{read_text(HERE / 'dials.js')}",
     ]
@@ -176,13 +169,8 @@ def main() -> None:
     """Write the file."""
     parser = argparse.ArgumentParser(description="Write the HTML edition of the handout.")
     parser.add_argument("latex", type=Path, help="as `python -m instructor latex` writes it")
+    parser.add_argument("figures", type=Path, help="where the figures' scripts wrote the SVGs")
     parser.add_argument("out", type=Path)
-    parser.add_argument(
-        "--figures",
-        type=Path,
-        default=HANDOUT / "build" / "figures",
-        help="where the figures' scripts wrote the SVGs",
-    )
     args = parser.parse_args()
     try:
         write_text(args.out, convert(read_text(args.latex), args.figures, Sources({}).find))

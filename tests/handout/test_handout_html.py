@@ -358,7 +358,13 @@ def test_what_would_be_lost_is_refused(made, source, says):
 
 def test_without_pandoc(tmp_path):
     process = subprocess.run(
-        [sys.executable, HANDOUT / "html" / "convert.py", HANDOUT / "main.tex", tmp_path / "x"],
+        [
+            sys.executable,
+            HANDOUT / "html" / "convert.py",
+            HANDOUT / "main.tex",
+            tmp_path,
+            tmp_path / "x",
+        ],
         capture_output=True,
         encoding="utf-8",
         env={"PATH": str(tmp_path)},
