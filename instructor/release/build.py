@@ -94,7 +94,8 @@ def make_tree(
         "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
         "README.md": student_readme(course, pages),
     }
-    made |= {name: read_text(Path(__file__).parent / "template" / name) for name in TEMPLATES}
+    templates = Path(__file__).parent / "template"
+    made |= {name: read_text(templates / PurePosixPath(name).name) for name in TEMPLATES}
     made[".gitignore"] = student_gitignore(course.handed_out)
     if course.assistants:
         made |= dict.fromkeys(ASSISTANTS, course.assistants)
