@@ -222,14 +222,16 @@ def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
     for n in range(2):
         (tmp_path / "class" / f"s{n}").mkdir(parents=True)
         (tmp_path / "class" / f"s{n}" / "encoder.py").write_text(f"# {n}\n", encoding="utf-8")
-    with mock.patch("instructor.grading.command.make_engine", lambda args, scratch: Here()):
-        done = call(program.main, "grade", tmp_path / "class", "--out", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "settings.toml").write_text('submissions = ["../class"]', encoding="utf-8")
+    with mock.patch("instructor.grading.command.make_engine", lambda *_: Here()):
+        done = call(program.main, "grade", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     columns = (tmp_path / "out" / "grades-plain.csv").read_text("utf-8").partition("\n")[0]
     asked = [name for name in columns.split(",") if re.fullmatch(r"\d[a-z]", name)]
     assert asked == [id for id in WHOLE.questions if id[0] in "56"]
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "out").rglob("*.html")]
-    assert len(pages) == 3 and not re.search(r"\b1[c-h]\b", "".join(pages))
+    assert len(pages) == 4 and not re.search(r"\b1[c-h]\b", "".join(pages))
 
 
 def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_course, capsys):
