@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common.files import UserError, write_text
 
-from .text import moment
+from .text import moment, zone_of
 
 SCRATCH = "grading-"  # prefix of the folders of temporary files
 
@@ -177,7 +177,7 @@ def _print_times(settings):
     for name, words in (("due", "Due"), ("at", "What counts is the last commit before")):
         if time := getattr(settings, name):
             print(f"{words} {moment(time)}.")
-            if time.tzinfo != UTC and not hasattr(time.tzinfo, "key"):
+            if time.tzinfo != UTC and not zone_of(time):
                 print(
                     "  Clock changes of that zone are not known. If it has any, write its name: "
                     f'{name} = "{time:%Y-%m-%d %H:%M} America/Los_Angeles".'

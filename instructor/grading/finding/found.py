@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from autograder.report import harmless
 from common.files import UserError
 from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
@@ -58,12 +57,10 @@ def match_submissions(folder: Path, settings: Settings, roster: Roster) -> list[
         labels = [item.label for item in found if not item.paper]
         people = ", ".join(f"{person.name} ({person.id})" for person in roster.people[:3])
         raise UserError(
-            harmless(
-                f"None of the {len(labels)} submissions, such as {', '.join(labels[:3])}, belongs "
-                f"to anybody in the roster, such as {people}. Nothing was graded. Give the roster "
-                "of this class, or call submissions by id or full name, and clones by id or "
-                "assignment-ID."
-            )
+            f"None of the {len(labels)} submissions, such as {', '.join(labels[:3])}, belongs "
+            f"to anybody in the roster, such as {people}. Nothing was graded. Give the roster "
+            "of this class, or call submissions by id or full name, and clones by id or "
+            "assignment-ID."
         )
     # a page or a table may be the course's own
     return [
@@ -105,12 +102,10 @@ def keep_found(
     lost = sorted(lost)
     if lost and not only:
         raise UserError(
-            harmless(
-                f"{len(lost)} people had a submission in the last run and have none now: "
-                f"{', '.join(lost[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
-                "files back, or add their folder to `submissions` in settings.toml. If they are "
-                "gone on purpose, add --only: then what is there now counts, and nothing else."
-            )
+            f"{len(lost)} people had a submission in the last run and have none now: "
+            f"{', '.join(lost[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
+            "files back, or add their folder to `submissions` in settings.toml. If they are "
+            "gone on purpose, add --only: then what is there now counts, and nothing else."
         )
     # Keep the order in which they were first found: without times, the last one is the latest.
     first = {(item.digest, item.person): n for n, item in enumerate(before)}
