@@ -199,7 +199,7 @@ def _grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) 
         hidden=True,
         gold=gold,
         preset=PRESET.name,
-        data=data if data.is_dir() else None,  # a release without the jobs has no world
+        data=data if "1" in manifest.problems else None,  # the world is problem 1's
         weak=True,
         workers=cores(),
     )
