@@ -4,11 +4,21 @@ what a run prints.
 
 from dataclasses import dataclass
 
-from .grades import GradedClass
+from .grades import GRADER_ERROR, GradedClass
 from .text import percent, points
 
 # what a person's grade consists of, for someone who was not there before
-NOBODY = {"total": None, "submission": None, "checks": {}, "overrides": {}, "marks": {}}
+NOBODY = {
+    "total": None,
+    "submission": None,
+    "refused": "",
+    "excused": "",
+    "checks": {},
+    "penalty": 0.0,
+    "overrides": {},
+    "marks": {},
+}
+MOST = 3  # checks that the reasons of a total name
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class Change:
     def text(self) -> str:
         """The change in words, without the person."""
         if self.what == "submission":
-            return "a new submission" if self.new else "the submission is gone"
+            return "another submission counts" if self.new else "the submission is gone"
         item = f"{self.what} {self.item}".strip()
         old = f", was {self.old}" if self.old else ""
         return f"{item}: {self.new or 'none'}{old} ({self.why})"
@@ -48,8 +58,14 @@ def snapshot(graded: GradedClass) -> dict:
         id, submission = entry.person.id, graded.submissions.get(entry.person.id)
         graded_at_all = entry.report or entry.written or entry.manual or entry.refused
         people[id] = {
-            "total": entry.total if entry.final and graded_at_all else None,
+            "total": "excused"
+            if entry.excused
+            else entry.total
+            if entry.final and graded_at_all
+            else None,
             "submission": submission and [submission.label, submission.digest],
+            "refused": entry.refused,
+            "excused": "EX" * entry.person.excused,
             "checks": {
                 check["id"]: [check["verdict"], round(check["score"] / check["max_score"], 6)]
                 for check in entry.checks
@@ -77,7 +93,7 @@ def compare(before: dict, after: dict, again: dict) -> list[Change]:
         old = people.get(id, NOBODY)
         own = [Change(what, id, *rest) for what, *rest in _of_person(old, new, worth, again)]
         if id in people and old["total"] != new["total"]:
-            reasons = "; ".join(change.text for change in own)
+            reasons = _reasons(own)
             totals = (_points(person["total"]) for person in (old, new))
             own.append(Change("total", id, "", *totals, reasons))
         changes += own
@@ -87,36 +103,75 @@ def compare(before: dict, after: dict, again: dict) -> list[Change]:
     return changes
 
 
+def _reasons(changes):
+    """Why a total has changed, in words: of many checks, the first whose points have."""
+    checks = [change for change in changes if change.what == "check"]
+    moved = [change for change in checks if change.old.split(",")[0] != change.new.split(",")[0]]
+    texts = [change.text for change in changes if change not in checks]
+    texts += [change.text for change in moved[:MOST]]
+    texts += [f"and {len(moved) - MOST} more checks"] * (len(moved) > MOST)
+    return "; ".join(texts)
+
+
 def _of_person(old, new, worth, again):
     """Yield (what, item, old, new, why) for a person's changes."""
     handed_in = [person["submission"] or ["", ""] for person in (old, new)]
     same = handed_in[0][1] == handed_in[1][1]
     if old["submission"] and not same:
-        yield "submission", "", handed_in[0][0], handed_in[1][0], "another one counts"
-    for id in new["checks"] if same else ():
-        if id not in old["checks"]:
-            continue
-        if old["checks"][id] != new["checks"][id]:
-            by_staff = handed_in[1][1] in again["digests"] and id in again["checks"]
-            why = "graded again" if by_staff else "the check or what it depends on has changed"
-            ends = (_end(person["checks"][id], of[id]) for person, of in zip((old, new), worth))
-            yield "check", id, *ends, why
-    for id in new["checks"]:
-        if id in old["checks"] and worth[0].get(id) != worth[1][id]:
-            yield "points", id, _points(worth[0].get(id)), _points(worth[1][id]), "of the manifest"
-    for key in old["overrides"].keys() | new["overrides"].keys():
+        why = "another one counts" if new["submission"] else "it is gone"
+        yield "submission", "", handed_in[0][0], handed_in[1][0], why
+    if old["submission"] and same:
+        yield from _of_checks(old, new, worth, handed_in[1][1], again)
+    for name, why in (("refused", "by the grader"), ("excused", "in the gradebook")):
+        if old[name] != new[name] and (same or name == "excused"):
+            yield name, "", old[name], new[name], why
+    for key in sorted(old["overrides"].keys() | new["overrides"].keys()):
         given, left = new["overrides"].get(key), old["overrides"].get(key, ["", ""])
         if given != left and (given or left[0]):
             kind, _, item = key.partition(" ")
             yield kind, item, left[0], *(given or ["", "withdrawn"])
-    for key in old["marks"].keys() | new["marks"].keys():
+    for key in sorted(old["marks"].keys() | new["marks"].keys()):
         given, left = new["marks"].get(key), old["marks"].get(key)
+        rubric, _, marker = key.partition(" ")
         if given != left:
-            rubric, _, marker = key.partition(" ")
             why = f"by {marker}" if given is not None else f"no longer in written/{marker}.csv"
+            why += ", out of other points" * (left is not None and _differ(worth, rubric))
             yield "mark", rubric, _points(left), _points(given), why
-    if "penalty" in old and old["penalty"] != new["penalty"]:
+    if old["penalty"] != new["penalty"] and old["submission"]:
         yield "penalty", "", percent(old["penalty"]), percent(new["penalty"]), "for lateness"
+
+
+def _of_checks(old, new, worth, digest, again):
+    """Yield the changes of the checks of one submission."""
+    for id in [*new["checks"], *(old["checks"].keys() - new["checks"].keys())]:
+        ends = [
+            _end(person["checks"][id], points.get(id)) if id in person["checks"] else ""
+            for person, points in zip((old, new), worth)
+        ]
+        before, after = old["checks"].get(id), new["checks"].get(id)
+        if before == after:
+            if _differ(worth, id):
+                yield (
+                    "points",
+                    id,
+                    *(_points(points.get(id)) for points in worth),
+                    "of the manifest",
+                )
+            continue
+        why = "the check or what it depends on has changed"
+        if before is None:
+            why = "not graded before"
+        elif after is None:
+            why = "to be graded again" if id in worth[1] else "no longer in the manifest"
+        elif digest in again["digests"] and id in again["checks"]:
+            why = "graded again"
+        elif before[0] == GRADER_ERROR:
+            why = "the grader had failed"
+        yield "check", id, *ends, why
+
+
+def _differ(worth, id):
+    return worth[0].get(id) != worth[1].get(id)
 
 
 def _end(check, most):
@@ -126,4 +181,4 @@ def _end(check, most):
 
 
 def _points(value):
-    return "" if value is None else points(value)
+    return value if isinstance(value, str) else "" if value is None else points(value)

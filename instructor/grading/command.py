@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             setting.isolation()
             setting.require_hidden([Path(scratch)])
         seed = seed_of(state, settings)
-        keep_versions(folder)
+        keep_versions(folder, settings.roster)
         decisions = decisions_of(state, folder, people)
         with state.transaction():
             keep_found(state, settings, matched, roster, people, decisions.extensions, args.only)
@@ -149,9 +149,14 @@ def _make_class(folder: Path) -> bool:
     from .settings import TEMPLATE
 
     settings = folder / SETTINGS
-    if not settings.exists() and (folder / NAME).is_file():
-        with State(folder):  # an older program's, which is converted
+    if (folder / NAME).is_file():
+        with State(folder):  # an older program's is converted
             pass
+        if not settings.exists():
+            raise UserError(
+                f"{settings} is missing. {folder / 'versions' / 'settings'} has what was read "
+                "last: copy it back."
+            )
     if first := not settings.exists():
         if any(folder.glob("*.zip")):
             raise UserError(
@@ -217,16 +222,18 @@ def _mark_again(state, settings, decisions, words):
                     f"{word!r} is not a check or question, and --again takes one person."
                 ) from None
             person = find_entry(graded, word).person.id
+    # an interrupted run may have been asked for others: they are graded again, too
     digests = {item.digest for item in state.submissions() if person in (None, item.person)}
     digests &= to_grade(state).keys()
     if not digests:
         raise UserError("There is nothing to grade again: nothing was handed in.")
     named = " ".join(sorted(checks)) or "all checks"
     checks = checks or {check.id for check in graded.manifest.checks.values() if check.coded}
-    marked = {"words": words, "digests": sorted(digests), "checks": sorted(checks)}
     with state.transaction():
         state.log("again", person or "", named, "", "", "")
         state.grade_again(digests, checks)
+        digests, checks = digests | {*marked["digests"]}, checks | {*marked["checks"]}
+        marked = {"words": words, "digests": sorted(digests), "checks": sorted(checks)}
         state.put(again=json.dumps(marked))
     return marked
 

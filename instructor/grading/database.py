@@ -28,7 +28,7 @@ CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL, present INTEGER 
 CREATE TABLE submissions (
     label TEXT NOT NULL, person TEXT NOT NULL, source BLOB NOT NULL, digest TEXT NOT NULL,
     submitted TEXT, late INTEGER, remark TEXT NOT NULL, entry BLOB NOT NULL, system TEXT NOT NULL,
-    PRIMARY KEY (label, person));
+    PRIMARY KEY (source, person));
 -- Results by content, never removed, so that nothing is graded twice. The id "" is that of taking a
 -- submission in; a fingerprint of "" is to be graded again.
 CREATE TABLE outcomes (
@@ -69,6 +69,12 @@ class State:
             self.rows("PRAGMA locking_mode = EXCLUSIVE")
             with self.transaction(exclusive=True):
                 if not self.rows("SELECT 1 FROM sqlite_master"):
+                    if (folder / "history.csv").exists():
+                        raise UserError(
+                            f"{self.path} is empty, but {folder} was graded before: all results "
+                            "would be lost. Restore a good copy of it. To start over, use a new "
+                            "folder."
+                        )
                     for statement in TABLES.split(";\n"):
                         self.rows(statement)
                     self.put(version=VERSION)
@@ -228,9 +234,8 @@ class State:
     def grade_again(self, digests: set[str], ids: set[str]) -> None:
         """Mark checks of submissions to run again; refused submissions are looked at again."""
         for digest in digests:
-            if self.outcomes(digest).get(TAKEN_IN, {}).get("refused"):
-                ids = ids | {TAKEN_IN}
-            for id in ids:
+            refused = self.outcomes(digest).get(TAKEN_IN, {}).get("refused")
+            for id in [*ids, TAKEN_IN] if refused else ids:
                 self.rows(
                     "UPDATE outcomes SET fingerprint = '' WHERE digest = ? AND id = ?", digest, id
                 )

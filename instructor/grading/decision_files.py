@@ -36,19 +36,26 @@ def make_files(folder: Path) -> None:
     (folder / WRITTEN).mkdir(mode=0o700, exist_ok=True)
     for name, columns in COLUMNS.items():
         if not (folder / name).exists():
+            if kept := sorted((folder / VERSIONS / Path(name).stem).glob("*")):
+                raise UserError(
+                    f"{folder / name} is missing. Its last version is {kept[-1]}: copy it back. "
+                    "If nothing in it counts any more, make an empty file with its first line."
+                )
             with private(), writing(folder / name) as temporary:
                 temporary.write_text(MARK + table([columns]), encoding="utf-8")
 
 
-def keep_versions(folder: Path) -> None:
-    """Copy each decision file, and the settings, into CLASS/versions, unless the newest version
-    there has the same content. Its name has the time and the content's hash.
+def keep_versions(folder: Path, roster: Path | None) -> None:
+    """Copy each decision file, the settings and the roster into CLASS/versions, unless the newest
+    version there has the same content. Its name has the time and the content's hash.
     """
-    names = [settings.NAME, *COLUMNS]
-    for path in [*(folder / name for name in names), *_markers_files(folder)]:
+    files = [folder / name for name in (settings.NAME, *COLUMNS)] + _markers_files(folder)
+    places = {path: path.relative_to(folder).with_suffix("") for path in files}
+    places |= {roster: Path("roster")} if roster else {}
+    for path, place in places.items():
         content = path.read_bytes()
         digest = hashlib.sha256(content).hexdigest()[:12]
-        place = folder / VERSIONS / path.relative_to(folder).with_suffix("")
+        place = folder / VERSIONS / place
         kept = sorted(place.glob(f"*{path.suffix}"))
         if not kept or not kept[-1].stem.endswith(digest):
             time = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%S.%f")
@@ -80,7 +87,7 @@ def read_decisions(
             raise UserError(
                 harmless(
                     f"{OVERRIDES} and {REQUESTS} have {item[1]} for {item[0]!r} in {count} lines: "
-                    f"{' '.join(filter(None, item))}. Keep one. Nothing was graded."
+                    f"{' '.join(filter(None, item))}. Keep one. Nothing was changed."
                 )
             )
     marks = []
@@ -105,8 +112,8 @@ def _markers_files(folder):
     """The files in CLASS/written: all but those that spreadsheets hide, so that one in another
     format is refused, and not overlooked.
     """
-    files = (folder / WRITTEN).iterdir()
-    return sorted(path for path in files if not path.name.startswith((".", "~")))
+    files = [path for path in (folder / WRITTEN).iterdir() if path.is_file()]
+    return sorted(path for path in files if not re.match(r"[.~#]|.*~$", path.name))
 
 
 def _part_of(mark):
@@ -172,7 +179,7 @@ class _Reader:
                     self.skipped.append(f"{path.name}, line {line}: {person!r} has left.")
             except ValueError as error:
                 raise UserError(
-                    harmless(f"{path}, line {line}: {error}. Nothing was graded.")
+                    harmless(f"{path}, line {line}: {error}. Nothing was changed.")
                 ) from None
         return found
 
@@ -229,6 +236,8 @@ class _Reader:
         # if the part had other points when it was marked, the mark keeps its share of them
         today = parts[rubric].points
         most = _number(cells["max points"]) if cells.get("max points") else today
+        if points is not None and re.fullmatch(r"\d+", comment):
+            raise ValueError(f"the comment is {comment!r}: decimal commas need quotes")
         if points is not None and not 0 <= points <= most:
             raise ValueError(f"{cells['points']} points, but there are 0 to {most:g}")
         if points is not None and most != today:
@@ -239,7 +248,9 @@ class _Reader:
     def _require(self, id, points):
         """Raise ValueError unless it is an automatic check that gives so many points."""
         check = self.manifest.checks.get(id)
-        if check is None or not check.coded:
+        if check is not None and not check.coded:
+            raise ValueError(f"a person marks {id}: write the points into written/decided.csv")
+        if check is None:
             raise ValueError(
                 f"{id[:40]!r} is not an automatic check; python src/grader.py --list shows them"
             )
@@ -249,7 +260,7 @@ class _Reader:
 
 def _number(text):
     if not re.fullmatch(r"[+-]?(\d{1,6}([.,]\d{0,4})?|[.,]\d{1,4})", text, re.ASCII):
-        raise ValueError(f"{text[:60]!r} is not a number")
+        raise ValueError(f"{text[:60]!r} is not a number; a text with a comma needs quotes")
     return float(text.replace(",", "."))
 
 

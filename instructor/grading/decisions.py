@@ -30,7 +30,9 @@ class Override:
             return f"{self.value:g} day{'s' * (self.value != 1)} more"
         if self.kind == EXCUSED:
             return "excused"
-        return f"{self.value:g} points" if self.item else f"points added: {self.value:+g}"
+        if self.item:
+            return f"{self.value:g} points"
+        return f"{abs(self.value):g} points {'more' if self.value >= 0 else 'less'}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Part:
 
     Attributes:
         points: what counts; None while markers differ and nobody has decided.
-        comment: of whoever decided, else the first marker's who wrote one.
+        comment: of whoever decided, else of the first marker who wrote one and whose points count.
         marks: all marks with points, by marker; DECIDED is not among them.
     """
 
@@ -102,5 +104,7 @@ def _settle(marks):
     given = {mark.marker: mark.points for mark in marks if mark.points is not None}
     decided = given.pop(DECIDED, None)
     agreed = next(iter(given.values())) if len({*given.values()}) == 1 else None
-    comment = next((mark.comment for mark in marks if mark.comment), "")
-    return Part(agreed if decided is None else decided, comment, given)
+    points = agreed if decided is None else decided
+    # not that of somebody whose points don't count
+    comments = [mark.comment for mark in marks if mark.points in (None, points) and mark.comment]
+    return Part(points, comments[0] if comments else "", given)

@@ -55,9 +55,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
-    """What is known of a grade, as text for the staff; with a check, what the check found."""
-    if check in graded.manifest.checks and graded.manifest.checks[check].coded:
-        outcomes = [_outcome(found) for found in entry.checks if found["id"] == check]
+    """What is known of a grade, as text for the staff; of a check or a question, what
+    its checks found.
+    """
+    if check:
+        asked = {found.id for found in graded.manifest.select([check])}
+        outcomes = [_outcome(found) for found in entry.checks if found["id"] in asked]
         report = Report(graded.manifest, {outcome.id: outcome for outcome in outcomes}, 0, ("", ""))
         stream = io.StringIO()
         _write(
@@ -67,7 +70,7 @@ def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
                 ["python", "-m", "instructor", "explain", "CLASS", entry.person.id, *ids]
             ),
         )
-        return stream.getvalue().strip() or "This check has not run yet."
+        return stream.getvalue().strip() or "No check of it has run yet."
     lines = []
     for question in graded.manifest.questions.values():
         checks = [c for c in graded.manifest.checks.values() if c.question == question.id]

@@ -109,7 +109,7 @@ def _decide(entry, overrides, decisions):
     """Apply what staff decided about a person to the entry."""
     entry.excused = "EX in the Canvas gradebook." if entry.person.excused else ""
     for override in overrides:
-        text = f"Staff gave {override.text}{f' for {override.item}' * bool(override.item)}"
+        text = f"{override.text}{f' for {override.item}' * bool(override.item)}, by staff"
         if override.kind == EXTENSION:
             entry.extension = int(override.value)
             text = f"You have {override.text}"

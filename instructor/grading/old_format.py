@@ -4,9 +4,10 @@ were in grades.sqlite, version 2. They become files, once.
 
 import json
 import re
+from itertools import chain, count
 from pathlib import Path
 
-from common.files import write_text
+from common.files import UserError, writing
 
 from .changes import snapshot
 from .database import TABLES, VERSION, State
@@ -15,7 +16,7 @@ from .decisions import DECIDED
 from .graded_class import class_of, decisions_of
 from .private import private
 from .settings import NAME, TEMPLATE, read_settings
-from .sheet import MARK, table
+from .sheet import MARK, read_sheet, table
 
 OLD = ("people", "handed", "gradings", "outcomes", "marks", "overrides", "history")
 
@@ -23,17 +24,17 @@ OLD = ("people", "handed", "gradings", "outcomes", "marks", "overrides", "histor
 def convert(state: State, folder: Path) -> None:
     """Write the files of a class from its state of version 2, and change the state to today's.
 
-    Files that exist are left alone. If it is interrupted, it begins again.
+    If it is interrupted, it begins again.
 
     Raises:
-        UserError: a file cannot be written, or one that exists is wrong.
+        UserError: a file cannot be written, or another one is in its place.
     """
     with state.transaction(), private():
         old = {name: state.rows(f"SELECT * FROM {name} ORDER BY rowid") for name in OLD}
-        _write_settings(state, folder)
         _write_overrides(folder, old["overrides"])
         _write_marks(folder, old["marks"])
         make_files(folder)
+        _write_settings(state, folder)
         for name in OLD:
             state.rows(f"DROP TABLE {name}")
         for statement in TABLES.split(";\n")[1:]:
@@ -45,13 +46,24 @@ def convert(state: State, folder: Path) -> None:
         state.put(snapshot=json.dumps(snapshot(graded)))
     print(
         f"{folder} is of an older program. Its options are now in {NAME}, and what people decided "
-        f"in {OVERRIDES} and the folder {WRITTEN}. The old written.csv is no longer read."
+        f"in {OVERRIDES} and the folder {WRITTEN}. The old written.csv is no longer read. Where "
+        "markers differ, the first one's points counted; now none do until written/decided.csv has "
+        "the right ones."
     )
 
 
-def _write(path, text):
-    if not path.exists():
-        write_text(path, text)
+def _write(path, content, replaces=lambda content: False):
+    """Write a file; one that exists has to be the same, of an interrupted conversion, or one that
+    may be replaced.
+    """
+    if path.exists() and path.read_bytes() != content and not replaces(path.read_bytes()):
+        raise UserError(
+            f"{path} is in the way of what an older program kept in grades.sqlite, which becomes "
+            "that file. Move it elsewhere, run the same command again, then put what you need of "
+            "it into the new one. Nothing was changed."
+        )
+    with writing(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def _write_settings(state, folder):
@@ -59,15 +71,14 @@ def _write_settings(state, folder):
     given["grace_minutes"] = given.pop("grace", 0)
     given["submissions"] = [given["submissions"]] if given.get("submissions") else None
     if roster := json.loads(state.get("roster") or "null"):
-        if not (folder / "roster.csv").exists():
-            (folder / "roster.csv").write_bytes(roster["file"].encode("latin-1"))
+        _write(folder / "roster.csv", roster["file"].encode("latin-1"))
         given["roster"] = "roster.csv"
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, value in given.items():
         if value is not None:  # what JSON writes, TOML reads
-            line = f"{name} = {json.dumps(value)}  "
+            line = f"{name} = {json.dumps(value, ensure_ascii=False)}  "
             text = re.sub(rf"(?m)^{name} = [^#\n]*", lambda match, line=line: line, text)
-    _write(folder / NAME, re.sub(r"(?m) +$", "", text))
+    _write(folder / NAME, re.sub(r"(?m) +$", "", text).encode())
 
 
 def _write_overrides(folder, overrides):
@@ -77,20 +88,31 @@ def _write_overrides(folder, overrides):
         row = [person, None, None, item, None, reason]
         row[place[kind]] = "yes" if kind == "excused" else value
         rows.append(row)
-    _write(folder / OVERRIDES, MARK + table(rows))
+    # people own that file, and what it says has always counted; but one without lines was made by
+    # this program
+    if not (folder / OVERRIDES).exists() or len(read_sheet(folder / OVERRIDES).rows) < 2:
+        _write(folder / OVERRIDES, (MARK + table(rows)).encode(), lambda content: True)
 
 
 def _write_marks(folder, marks):
     """A file for each marker, with the last marks, and one for what was decided."""
-    files = {}
+    files, names = {}, {}
     for person, rubric, marker, points, comment, decides, most, *_ in marks:
-        name = DECIDED if decides else re.sub(r"[^\w.-]+", "-", marker)
-        name = f"{name}-marker" if name == DECIDED and not decides else name
+        name = names.get(marker) or _name(marker, {DECIDED, *names.values()})
+        names[marker] = name
         row = [person, rubric, most or None, points, comment]
-        files.setdefault(name, {})[person, rubric] = row
+        files.setdefault(DECIDED if decides else name, {})[person, rubric] = row
     for name, rows in files.items():
         header = ("id", "rubric", "max points", "points", "comment")
-        _write(folder / WRITTEN / f"{name}.csv", MARK + table([header, *rows.values()]))
+        _write(folder / WRITTEN / f"{name}.csv", (MARK + table([header, *rows.values()])).encode())
+
+
+def _name(marker, taken):
+    """A name of a file for a marker that no other one has, on any system."""
+    name = re.sub(r"[^\w.-]+", "-", marker).strip(".-~") or "marker"
+    others = {other.casefold() for other in taken}
+    numbered = chain([name], (f"{name}-{i}" for i in count(2)))
+    return next(name for name in numbered if name.casefold() not in others)
 
 
 def _copy(state, old):

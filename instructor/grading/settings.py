@@ -21,7 +21,7 @@ from .finding.late import parse_due
 NAME = "settings.toml"
 TEMPLATE = Path(__file__).with_name(NAME)
 CHOICES = {"keep": ("latest", "best"), "preset": ("", "laptop", "gpu")}
-MOST = {"late_percent": 100, "late_cap": 100}
+MOST = {"late_percent": 100, "late_cap": 100, "grace_minutes": 10**6, "seed": 2**63 - 1}
 WHOLE = ("free_days", "canvas_late_days", "workers", "seed")
 
 
@@ -129,8 +129,9 @@ def _fault(name, value, default):
         return ""
     if name == "seed" or isinstance(default, int) and not isinstance(default, bool):
         most, whole = MOST.get(name, math.inf), name in WHOLE
-        limits = f"from 0 to {most}" if name in MOST else "of at least 0"
-        right = number and 0 <= value <= most and value < math.inf
+        limits = f"from 0 to {most}" if name in MOST else "of at least 0 (seconds: 1)"
+        least = 1 if name == "seconds" else 0
+        right = number and least <= value <= most and value < math.inf
         right = right and not (whole and isinstance(value, float))
         return "" if right else f"a {'whole ' * whole}number {limits}"
     if type(value) is not type(default):

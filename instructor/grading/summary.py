@@ -68,6 +68,10 @@ def print_summary(
             f"{len(left_out)} people are not in grades.csv, which is for Canvas: their ids there "
             "are not known. Give a roster with a column canvas_id, such as Canvas' gradebook."
         )
+    parts = [check for check in graded.manifest.checks.values() if not check.coded]
+    unmarked = sum(check.id not in entry.written for check in parts for entry in entries)
+    if unmarked:
+        print(f"{unmarked} written parts have no points yet: totals are without them.")
     open_requests = sum(not request.answer for request in graded.decisions.requests)
     if open_requests:
         print(f"Open requests: {open_requests}. Read {folder / 'requests.html'}.")
@@ -78,8 +82,8 @@ def print_summary(
 def _print_problems(graded, folder, now, slow):
     """Print on stderr what keeps grades from being final; returns the exit code."""
     _list(
-        "Markers differ, so these parts have no points yet. Write the right ones into "
-        f"{folder / 'written' / 'decided.csv'}",
+        "Markers differ, so these parts have no points yet. Copy their lines of a form into "
+        f"{folder / 'written' / 'decided.csv'}, with the points that are right",
         graded.conflicts,
         sys.stderr,
     )
@@ -113,7 +117,11 @@ def _print_problems(graded, folder, now, slow):
 def _list(title, lines, stream=None):
     """Print lines below a title, no more than SHOWN; nothing without lines."""
     if lines:
-        more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+        more = (
+            [f"and {len(lines) - SHOWN} more (history.csv has all changes)"]
+            if len(lines) > SHOWN
+            else []
+        )
         shown = [harmless(line).replace("\n", " ") for line in lines[:SHOWN]]
         print(f"\n{title}:", *shown, *more, sep="\n  ", file=stream)
 

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             write_text(folder / f"{entry.folder}-student.html", page.render(known, staff=False))
             write_text(folder / f"{entry.folder}.md", markdown(known["name"], asked))
         written += 1
-    print(f"Talks: {written}. See {folder}")
+    print(f"Talks: {written}. {f'See {folder}' * bool(written)}".strip())
     return 0
 
 

@@ -38,6 +38,8 @@ def match_submissions(folder: Path, settings: Settings, roster: Roster) -> list[
     Raises:
         UserError: there are none, or none belongs to anybody in the roster.
     """
+    if not settings.submissions:
+        raise UserError("settings.toml names no folder of submissions.")
     found = []
     for place in settings.submissions:
         if folder.resolve().is_relative_to(place.resolve()):
@@ -95,6 +97,8 @@ def keep_found(
         _taken(state, settings, item, person, remark, extensions, before, graded)
         for item, person, remark in matched
     ]
+    # a folder may be named twice, and an export may name a person twice
+    submissions = [*{(item.source, item.person): item for item in submissions}.values()]
     now = {submission.person for submission in submissions}
     lost = {item.person for item in before if item.digest} - now
     if roster.people:  # others have left

@@ -51,10 +51,12 @@ def write_reports(graded: GradedClass, folder: Path) -> None:
             name, content = feedback_file(submission, page.encode())
             zips[submission.system][name] = content
     contents = {folder / name: text.encode() for name, text in texts.items()}
-    for system, files in zips.items():
-        if files:
-            contents[folder / f"feedback-{system}.zip"] = zip_of(files)
+    paths = {system: folder / f"feedback-{system}.zip" for system in zips}
+    contents |= {paths[system]: zip_of(files) for system, files in zips.items() if files}
     write_all(contents)
+    for path in paths.values():
+        if path not in contents:  # an older one has pages that no longer count
+            path.unlink(missing_ok=True)
     _remove_others(folder / "students", {entry.folder for entry in graded.entries})
 
 

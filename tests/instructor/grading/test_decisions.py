@@ -6,9 +6,10 @@ import json
 import re
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import pytest
-from batch_work import Here
+from batch_work import Here, run
 from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
 
 from common.files import UserError
@@ -246,7 +247,7 @@ def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
     grade()
     assert entries(tmp_path)["dan"].total == before["dan"].total
     changes = [(row["after"], row["why"]) for row in history(tmp_path, id="dan", what="override")]
-    assert changes == [("points added: -1.5", "copied 3a"), ("", "withdrawn")]
+    assert changes == [("1.5 points less", "copied 3a"), ("", "withdrawn")]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
         ("ada,1.5,,,,why", "line 2: extension days should be a whole number"),
         ("ada,,maybe,,,why", "yes or blank"),
         ("ada,,,9z-0-basic,1,why", "not an automatic check"),
-        (f"ada,,,{PART},1,why", "not an automatic check"),
+        (f"ada,,,{PART},1,why", "a person marks"),
         (",2,,,,ill", "not in this class"),
         ("ada,,,5f-0-basic,99,why", "gives 0 to"),
         ("ada,,,5f-0-basic,,why", "neither"),
@@ -456,3 +457,57 @@ def _write_version_2(path, new, folder):
         roster = json.dumps({"file": "id\nada\nben\ncy\n"})
         for key, value in (("remembered", json.dumps(remembered)), ("roster", roster)):
             old.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+
+
+def test_what_is_in_the_way_of_a_conversion_is_not_overwritten(tmp_path, grade):
+    """But a form without lines, which the first run makes, is."""
+    hand_in(tmp_path / "class", "ada", "ben", "cy")
+    grade(seed=5)
+    out = tmp_path / "out"
+    shutil.copy(out / "grades.sqlite", tmp_path / "new.sqlite")
+    (out / "grades.sqlite").unlink()
+    _write_version_2(out / "grades.sqlite", tmp_path / "new.sqlite", tmp_path / "class")
+    for path in ("settings.toml", "roster.csv", "written/eva.csv"):
+        (out / path).write_bytes(b"mine = 1\n")
+        with pytest.raises(UserError, match=f"{path} is in the way"):
+            cli("grade", out)
+        assert (out / path).read_bytes() == b"mine = 1\n"
+        (out / path).unlink()
+    assert cli("grade", out) == 0 and entries(tmp_path)["cy"].excused == "ill"
+
+
+def test_totals_that_change_with_more_than_checks_have_a_reason(tmp_path, grade, capsys):
+    """Refused, then not; a fault of the grader; excused by the gradebook; many checks at once."""
+    folder = hand_in(tmp_path / "class", "ada_11_1_a.zip", "ben_12_2_a.zip")
+    (folder / "ada_11_1_a.zip" / "refuse").touch()
+    (folder / "ben_12_2_a.zip" / "error").touch()
+    book = "Student,ID,SIS User ID,SIS Login ID,Section,HW (5)\nA,11,,ada,,{}\nB,12,,ben,,\n"
+    (tmp_path / "roster.csv").write_text(book.format(""), encoding="utf-8")
+
+    def outcome():
+        grade("--again", roster="../roster.csv", title="HW")
+        return capsys.readouterr().out.partition("and why:")[2].split("\n")[1:3]
+
+    assert outcome() == []
+    real = Here()
+    real.run = lambda task: run(replace(task, source=str(tmp_path)))
+    grade("--again", engine=real)
+    said = capsys.readouterr().out.partition("and why:")[2]
+    assert "refused: none, was It is refused. (by the grader)" in said
+    assert "more checks" in said and "(graded again)" in said and len(said) < 2500
+    (tmp_path / "roster.csv").write_text(book.format("EX"), encoding="utf-8")
+    grade()
+    assert "now excused: excused: EX (in the gradebook)" in capsys.readouterr().out
+
+
+def test_a_form_that_is_missing_is_not_made_blank(tmp_path, graded, grade):
+    decide(tmp_path, "ada,2,,,,ill")
+    grade()
+    (tmp_path / "out" / "overrides.csv").unlink()
+    with pytest.raises(UserError, match="overrides.csv is missing. Its last version is .*versions"):
+        grade()
+    decide(tmp_path)
+    grade()
+    (tmp_path / "out" / "settings.toml").unlink()
+    with pytest.raises(UserError, match="settings.toml is missing"):
+        cli("grade", tmp_path / "out")
