@@ -30,10 +30,12 @@ def print_summary(
     """
     entries = graded.entries
     refused = [entry for entry in entries if entry.refused]
+    absent = [entry for entry in entries if not entry.source and not entry.excused]
+    excused = sum(bool(entry.excused) for entry in entries)
     print(
         f"{len(entries)} people: {sum(bool(entry.report) for entry in entries)} graded, "
-        f"{len(refused)} refused, {sum(not entry.source for entry in entries)} handed nothing in. "
-        f"Submissions graded now: {now}."
+        f"{len(refused)} refused, {len(absent)} handed nothing in"
+        f"{f', {excused} excused' * bool(excused)}. Submissions graded now: {now}."
     )
     _list("Refused", [f"{entry.person.id!r}: {entry.refused}" for entry in refused])
     notes = [(e, text) for e in entries for text in (*e.for_staff, *e.remarks)]

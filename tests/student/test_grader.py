@@ -274,6 +274,12 @@ def test_a_missing_file(tmp_path, submission, name, encoding, verdict, message):
     assert any(notice.startswith(said) for notice in content["notices"])
 
 
+def test_a_missing_folder(tmp_path, submission):
+    shutil.rmtree(submission / "problem6")
+    _, _, checks = grade_to_json(tmp_path, "6a", "--submission", submission)
+    assert checks["6a-1-basic"]["message"].startswith("problem6/accounting.py is missing.")
+
+
 @pytest.mark.full
 def test_an_older_edition_without_rope(tmp_path, submission):
     """Its code does not know initialize_rope_model; that costs what needs it, and nothing of 1c, 1d

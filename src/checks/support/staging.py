@@ -152,6 +152,8 @@ def put_in_place(taken: Path, package: Path) -> None:
         NotTaken: there are two copies of a file.
     """
     taken.rename(package)
+    for folder in FOLDERS:  # also without files, so that one that lacks is named with its folder
+        (package / folder).mkdir(exist_ok=True)
     for path in sorted(path for path in package.iterdir() if path.is_file()):
         place = package / place_of(path.name)
         if place != path and place.is_file():
@@ -162,7 +164,6 @@ def put_in_place(taken: Path, package: Path) -> None:
                     "graded."
                 )
             )
-        place.parent.mkdir(exist_ok=True)
         path.rename(place)
 
 
