@@ -123,7 +123,7 @@ def _of_person(old, new, worth, again):
     if old["submission"] and same:
         yield from _of_checks(old, new, worth, handed_in[1][1], again)
     for name, why in (("refused", "by the grader"), ("excused", "in the gradebook")):
-        if old[name] != new[name] and (same or name == "excused"):
+        if old[name] != new[name] and (name == "excused" or old["submission"] and same):
             yield name, "", old[name], new[name], why
     for key in sorted(old["overrides"].keys() | new["overrides"].keys()):
         given, left = new["overrides"].get(key), old["overrides"].get(key, ["", ""])

@@ -54,7 +54,7 @@ def print_summary(
         [
             f"{change.person!r}: {change.text}"
             for change in changes
-            if change.what not in ("submission", "check", "points", "penalty")
+            if change.what not in ("submission", "check", "points", "penalty", "refused")
             and change.person not in told
         ],
     )
