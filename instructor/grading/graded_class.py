@@ -119,13 +119,11 @@ def _decide(entry, overrides, decisions):
         else:
             entry.manual[override.item] = override.value
         entry.reasons.append(f"{text}: {override.reason}")
+    reasons = {"", *(override.reason for override in overrides)}  # an answer with points is one
     for request in decisions.requests:
-        if request.person == entry.person.id and request.answer not in ("", *_reasons(overrides)):
-            entry.reasons.append(f"Your question about {request.check}: {request.answer}")
-
-
-def _reasons(overrides):
-    return [override.reason for override in overrides]
+        if request.person == entry.person.id and request.answer not in reasons:
+            about = request.check or "your grade"
+            entry.reasons.append(f"Your question about {about}: {request.answer}")
 
 
 def _mark(graded):

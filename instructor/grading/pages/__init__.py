@@ -89,15 +89,10 @@ def zip_of(files: dict[str, bytes]) -> bytes:
 def _requests(graded):
     """The page of open requests, with what the grader found."""
     entries = {entry.person.id: entry for entry in graded.entries}
+    waiting = [request for request in graded.decisions.requests if not request.answer]
     rows = [
-        (
-            entries[request.person],
-            request,
-            explanation(graded, entries[request.person], request.check),
-        )
-        for request in graded.decisions.requests
-        for entry in [entries[request.person]]
-        if not request.answer
+        (entry, request, explanation(graded, entry, request.check))
+        for request, entry in ((request, entries[request.person]) for request in waiting)
     ]
     return HTML.get_template("requests.html.j2").render(title=graded.title, requests=rows)
 

@@ -321,6 +321,10 @@ def test_requests_are_read_beside_what_the_grader_found_and_an_answer_is_an_over
     assert f"Your question about {id}: See the handout." in page_of(tmp_path, "ben")
     page = (tmp_path / "out" / "requests.html").read_text(encoding="utf-8")
     assert "And mine?" not in page and "None." in page
+    decide(tmp_path, "ada,5f,And in all of it?,,", "ben,,Why so few?,,", file="requests.csv")
+    grade()
+    page = (tmp_path / "out" / "requests.html").read_text(encoding="utf-8")
+    assert "5f-1-hidden" in page and "In all: " in page
     for line, message in (
         (f"ada,{id},why,1,", "points without an answer"),
         ("ada,9z-0-basic,why,,", "no check '9z-0-basic'"),
