@@ -20,7 +20,7 @@ from autograder.manifest import problem_of
 from checks.support.context import Context
 from checks.support.rounds import Rounds
 from checks.support.session import Setting
-from checks.support.staging import DECODER, GIVEN, code_limit, result_limit
+from checks.support.staging import DECODER, GIVEN, limit_of
 from common.files import UserError
 from instructor import ROOT
 from jobs.deliverables import ANSWERS, FOLDERS, STUDENT_FILES, lent, supplied_to
@@ -53,7 +53,7 @@ def digest_submission(source: Path) -> str:
             if (source / folder).is_dir()
             for entry in os.scandir(source / folder)
         )
-        files = [(name, source / name, code_limit(name) or result_limit(name)) for name in names]
+        files = [(name, source / name, limit_of(name)) for name in names]
     else:
         files = [(source.name, source, Limits().total)]
     for name, path, limit in files:

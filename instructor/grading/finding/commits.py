@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from autograder.intake import Limits, Refused, home_of
-from checks.support.staging import code_limit, result_limit
+from checks.support.staging import limit_of
 from common.files import writing
 from instructor.grading.private import private
 from instructor.grading.text import moment
@@ -120,11 +120,6 @@ def _dated(commit, at):
 # The files
 
 
-def _limit_of(name):
-    """The largest size of a file of a submission in bytes; None if it is none."""
-    return code_limit(name) or result_limit(name)
-
-
 def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
     """The files of the submission in a commit, by name."""
     files = {PurePosixPath(name): blob for name, blob in clone.files(commit).items()}
@@ -138,7 +133,7 @@ def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
         for path, blob in files.items()
         if path.parent in (home, *(home / folder for folder in FOLDERS))
     }
-    return {name: blob for name, blob in names.items() if _limit_of(name) is not None}
+    return {name: blob for name, blob in names.items() if limit_of(name) is not None}
 
 
 def _write(clone, files, archive):
@@ -147,9 +142,9 @@ def _write(clone, files, archive):
     for name, blob in plain.items():
         if blob.size is None:
             raise Unreadable(f"It lacks {clean(name)}. Clone it again, without --filter.")
-        if blob.size > _limit_of(name):
+        if blob.size > limit_of(name):
             raise Refused(
-                f"{clean(name)} is larger than the limit of {_limit_of(name)} bytes. Is it the "
+                f"{clean(name)} is larger than the limit of {limit_of(name)} bytes. Is it the "
                 "right file?"
             )
     if sum(blob.size for blob in plain.values()) > Limits().total or len(files) > Limits().files:

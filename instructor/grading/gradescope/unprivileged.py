@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.inside import sandbox
 from autograder.report import harmless
-from checks.support.staging import code_limit, result_limit, take_in
+from checks.support.staging import limit_of, take_in
 from common.files import UserError
 
 FORK = multiprocessing.get_context("fork")  # which keeps what was read before it was locked away
@@ -38,7 +38,7 @@ def grade_as_nobody(source: Path, secrets: list[Path], grade: Callable[[Path], d
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o755)
         copy = Path(folder) / "submission"
-        notices = take_in(source, copy, lambda name: code_limit(name) or result_limit(name))
+        notices = take_in(source, copy, limit_of)
         receiver, sender = FORK.Pipe(duplex=False)
         process = FORK.Process(target=_answer, args=(user, grade, copy, sender))
         process.start()

@@ -86,8 +86,7 @@ def stage(
         NotTaken: there is no submission, or it is invalid; nothing was graded.
     """
     package, taken = into / "submission", into / "handed-in"
-    limit_of = code_limit if results else lambda name: code_limit(name) or result_limit(name)
-    notices = take_in(source, taken, limit_of)
+    notices = take_in(source, taken, code_limit if results else limit_of)
     if not has_code(taken):
         raise NotTaken(
             harmless(
@@ -180,6 +179,11 @@ def code_limit(name: str) -> int | None:
 def result_limit(name: str) -> int | None:
     """Return the size limit in bytes of a result of ./run.sh; None for other files."""
     return SIZE_LIMIT[Path(name).suffix] if name in MADE_BY else None
+
+
+def limit_of(name: str) -> int | None:
+    """Return the size limit in bytes of any file of a submission; None for other files."""
+    return code_limit(name) or result_limit(name)
 
 
 def take_in(source: Path, into: Path, limit_of: Callable[[str], int | None]) -> list[str]:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from autograder import Report, Verdict, draw_seed
 from autograder.report import BOLD, GREEN, RED, Table, write_failures
 from checks.support.next_part import advise
-from checks.support.staging import code_limit, result_limit
+from checks.support.staging import limit_of
 from common.files import UserError
 from jobs.deliverables import names_in
 
@@ -39,7 +39,7 @@ class Files:
         names, found = [], {}
         with contextlib.suppress(OSError):
             names = names_in(self.folder)
-        for name in (name for name in names if code_limit(name) or result_limit(name)):
+        for name in (name for name in names if limit_of(name)):
             with contextlib.suppress(OSError):
                 status = (self.folder / name).stat()
                 stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
