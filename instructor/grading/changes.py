@@ -44,8 +44,12 @@ class Change:
         return f"{item}: {self.new or 'none'}{old} ({self.why})"
 
 
-def snapshot(graded: GradedClass) -> dict:
-    """All that changes are told of, as data for JSON."""
+def snapshot(graded: GradedClass, wanted: dict[str, str] | None = None) -> dict:
+    """All that changes are told of, as data for JSON.
+
+    Args:
+        wanted: the fingerprints of the checks; by default, they are not known.
+    """
     overrides, marks = {}, {}
     for override in graded.decisions.overrides:
         key = f"{override.kind} {override.item}".strip()
@@ -75,23 +79,23 @@ def snapshot(graded: GradedClass) -> dict:
             "marks": marks.get(id, {}),
         }
     worth = {check.id: check.points for check in graded.manifest.checks.values()}
-    return {"worth": worth, "people": people}
+    return {"worth": worth, "wanted": wanted or {}, "people": people}
 
 
-def compare(before: dict, after: dict, again: dict) -> list[Change]:
+def compare(before: dict, after: dict) -> list[Change]:
     """The changes between two snapshots, person by person; for each whose total changed, the last
     one is the total, with all reasons.
 
     Args:
         before: {} for the first run.
-        again: the "digests" of submissions and the "checks" that staff had graded again.
     """
-    worth = before.get("worth", {}), after["worth"]
-    people = before.get("people", {})
+    before = {"worth": {}, "wanted": {}, "people": {}} | before
+    worth, people = (before["worth"], after["worth"]), before["people"]
+    other = {id for id, value in after["wanted"].items() if before["wanted"].get(id) != value}
     changes = []
     for id, new in after["people"].items():
         old = people.get(id, NOBODY)
-        own = [Change(what, id, *rest) for what, *rest in _of_person(old, new, worth, again)]
+        own = [Change(what, id, *rest) for what, *rest in _of_person(old, new, worth, other)]
         if id in people and old["total"] != new["total"]:
             reasons = _reasons(own)
             totals = (_points(person["total"]) for person in (old, new))
@@ -113,15 +117,17 @@ def _reasons(changes):
     return "; ".join(texts)
 
 
-def _of_person(old, new, worth, again):
-    """Yield (what, item, old, new, why) for a person's changes."""
+def _of_person(old, new, worth, other):
+    """Yield (what, item, old, new, why) for a person's changes; `other` are the checks that are not
+    what they were.
+    """
     handed_in = [person["submission"] or ["", ""] for person in (old, new)]
     same = handed_in[0][1] == handed_in[1][1]
     if old["submission"] and not same:
         why = "another one counts" if new["submission"] else "it is gone"
         yield "submission", "", handed_in[0][0], handed_in[1][0], why
     if old["submission"] and same:
-        yield from _of_checks(old, new, worth, handed_in[1][1], again)
+        yield from _of_checks(old, new, worth, other)
     for name, why in (("refused", "by the grader"), ("excused", "in the gradebook")):
         if old[name] != new[name] and (name == "excused" or old["submission"] and same):
             yield name, "", old[name], new[name], why
@@ -141,7 +147,7 @@ def _of_person(old, new, worth, again):
         yield "penalty", "", percent(old["penalty"]), percent(new["penalty"]), "for lateness"
 
 
-def _of_checks(old, new, worth, digest, again):
+def _of_checks(old, new, worth, other):
     """Yield the changes of the checks of one submission."""
     for id in [*new["checks"], *(old["checks"].keys() - new["checks"].keys())]:
         ends = [
@@ -158,13 +164,11 @@ def _of_checks(old, new, worth, digest, again):
                     "of the manifest",
                 )
             continue
-        why = "the check or what it depends on has changed"
+        why = "the check or what it depends on has changed" if id in other else "graded again"
         if before is None:
             why = "not graded before"
         elif after is None:
             why = "to be graded again" if id in worth[1] else "no longer in the manifest"
-        elif digest in again["digests"] and id in again["checks"]:
-            why = "graded again"
         elif before[0] == GRADER_ERROR:
             why = "the grader had failed"
         yield "check", id, *ends, why

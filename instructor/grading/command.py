@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         decisions = decisions_of(state, folder, people)
         with state.transaction():
             keep_found(state, settings, matched, roster, people, decisions.extensions, args.only)
-        again = _mark_again(state, settings, decisions, args.again)
+        _mark_again(state, settings, decisions, args.again)
         manifest = read_manifest(session.MANIFEST).only(setting.problems)
         fingerprints = Fingerprints(manifest, setting)
         wanted = {TAKEN_IN: fingerprints.intake, **fingerprints.wanted}
@@ -116,8 +116,8 @@ def run(args: argparse.Namespace) -> int:
         slow = grade_missing(state, manifest, wanted, tasks, results)
         graded = class_of(state, settings, decisions, wanted)
         graded.column = roster.column
-        before, after = json.loads(state.get("snapshot") or "{}"), snapshot(graded)
-        changes = compare(before, after, again)
+        before, after = json.loads(state.get("snapshot") or "{}"), snapshot(graded, wanted)
+        changes = compare(before, after)
         with state.transaction():
             for change in changes:
                 state.log(*astuple(change))
@@ -190,19 +190,15 @@ def _print_times(settings):
 
 
 def _mark_again(state, settings, decisions, words):
-    """Mark what the words name for regrading: a person, checks, or everything.
-
-    Returns:
-        The "digests" and the "checks" that are graded again. An interrupted run's count, too, and
-        with the same words it goes on.
+    """Mark what the words name for regrading: a person, checks, or everything. With the words of an
+    interrupted run, that one goes on.
     """
     from .finding.found import to_grade
     from .finding.people import find_entry
     from .graded_class import class_of
 
-    marked = json.loads(state.get("again") or "null") or {"digests": [], "checks": []}
-    if words is None or marked.get("words") == words:
-        return marked
+    if words is None or state.get("again") == json.dumps(words):
+        return
     graded, checks, person = class_of(state, settings, decisions), set(), None
     ids = {entry.person.id for entry in graded.entries}
     for word in words:
@@ -222,7 +218,6 @@ def _mark_again(state, settings, decisions, words):
                     f"{word!r} is not a check or question, and --again takes one person."
                 ) from None
             person = find_entry(graded, word).person.id
-    # an interrupted run may have been asked for others: they are graded again, too
     digests = {item.digest for item in state.submissions() if person in (None, item.person)}
     digests &= to_grade(state).keys()
     if not digests:
@@ -232,10 +227,7 @@ def _mark_again(state, settings, decisions, words):
     with state.transaction():
         state.log("again", person or "", named, "", "", "")
         state.grade_again(digests, checks)
-        digests, checks = digests | {*marked["digests"]}, checks | {*marked["checks"]}
-        marked = {"words": words, "digests": sorted(digests), "checks": sorted(checks)}
-        state.put(again=json.dumps(marked))
-    return marked
+        state.put(again=json.dumps(words))
 
 
 @contextlib.contextmanager
