@@ -12,7 +12,9 @@ from autograder import Outcome, Report, Verdict
 from autograder.report import Table, harmless, write_failures
 from common.files import UserError
 
+from .finding.people import find_entry, name_of
 from .grades import Entry, GradedClass
+from .statistics import by_question
 from .text import points
 
 
@@ -24,12 +26,10 @@ def add_parser(commands) -> None:
         description="With CHECK, the check runs again with the inputs of the grade.",
     )
     parser.add_argument("folder", type=Path, metavar="CLASS", help="the folder of the class")
-    parser.add_argument(
-        "person", metavar="PERSON", help="an id, or a name with its words in any order"
-    )
-    parser.add_argument(
-        "check", metavar="CHECK", nargs="?", help="such as 1h-5-hidden; or a question"
-    )
+    text = "an id, or a name with its words in any order"
+    parser.add_argument("person", metavar="PERSON", help=text)
+    text = "such as 1h-5-hidden; or a question"
+    parser.add_argument("check", metavar="CHECK", nargs="?", help=text)
     parser.set_defaults(run=run)
 
 
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: no such person or check, or nothing that was graded.
     """
-    from .finding.people import find_entry
     from .graded_class import load_class
 
     graded = load_class(args.folder)
@@ -55,34 +54,28 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
-    """What is known of a grade, as text for the staff; of a check or a question, what
-    its checks found.
-    """
+    """For the staff: how a grade comes about; or what a check, or those of a question, found."""
     if check:
         asked = {found.id for found in graded.manifest.select([check])}
-        outcomes = [_outcome(found) for found in entry.checks if found["id"] in asked]
-        report = Report(graded.manifest, {outcome.id: outcome for outcome in outcomes}, 0, ("", ""))
+        fields = Outcome.__dataclass_fields__
+        outcomes = {}
+        for found in entry.checks:
+            if found["id"] in asked:
+                values = {name: value for name, value in found.items() if name in fields}
+                outcome = Outcome(**values | {"verdict": Verdict(found["verdict"])})
+                outcomes[found["id"]] = outcome
         stream = io.StringIO()
-        _write(
-            stream,
-            report,
-            lambda ids: shlex.join(
-                ["python", "-m", "instructor", "explain", "CLASS", entry.person.id, *ids]
-            ),
-        )
+        _write(stream, Report(graded.manifest, outcomes, 0, ("", "")), "CLASS", entry)
         return stream.getvalue().strip() or "No check of it has run yet."
-    lines = []
-    for question in graded.manifest.questions.values():
-        checks = [c for c in graded.manifest.checks.values() if c.question == question.id]
-        given = entry.scores | entry.written
+    lines, given = [], entry.scores | entry.written
+    for question, earned in by_question(graded, entry).items():
+        checks = [c for c in graded.manifest.checks.values() if c.question == question]
         lost = [c.id for c in checks if c.id in given and given[c.id] < c.points]
         missing = [c.id for c in checks if c.id not in given]
         notes = [f"lost in {', '.join(lost)}"] * bool(lost)
         notes += [f"no points yet for {', '.join(missing)}"] * bool(missing)
-        sum_ = sum(given.get(c.id, 0) for c in checks)
-        lines.append(
-            f"{question.id:<4} {points(sum_):>5} of {points(question.points)}  {'; '.join(notes)}"
-        )
+        most = points(graded.manifest.questions[question].points)
+        lines.append(f"{question:<4} {points(earned):>5} of {most}  {'; '.join(notes)}")
     if entry.penalty:
         lines.append(f"{entry.days_late} days late: {points(100 * entry.penalty)}% less")
     lines += [*entry.reasons, *entry.for_staff, *entry.remarks]
@@ -96,19 +89,16 @@ def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _outcome(found):
-    """The Outcome of a check of a report."""
-    names = Outcome.__dataclass_fields__
-    values = {name: value for name, value in found.items() if name in names}
-    return Outcome(**values | {"verdict": Verdict(found["verdict"])})
-
-
-def _write(stream, report, repeat):
-    """Write the table of a report, and its failures."""
+def _write(stream, report, folder, entry):
+    """Write the table of a report, and its failures with commands that repeat them."""
     table = Table(stream, report.manifest, stream.isatty())
     for outcome in report.outcomes.values():
         table.line(outcome)
-    write_failures(report, table, repeat)
+    write_failures(report, table, lambda ids: _command("explain", folder, name_of(entry), ids[0]))
+
+
+def _command(*words):
+    return shlex.join(["python", "-m", "instructor", *map(str, words)])
 
 
 def _run_again(folder, graded, entry, word):
@@ -116,63 +106,51 @@ def _run_again(folder, graded, entry, word):
     from checks.support.session import grade_submission
 
     from .database import State
-    from .finding.people import name_of
     from .fingerprint import digest_submission, seed_for
     from .settings import read_settings
 
-    submission = graded.submissions.get(entry.person.id)
-    if submission is None:
-        raise UserError(harmless(f"{entry.person.id} handed nothing in."))
-    if entry.refused:
-        raise UserError(
-            harmless(f"The submission of {entry.person.id} was refused: {entry.refused}")
-        )
+    id, submission = entry.person.id, graded.submissions.get(entry.person.id)
     try:
         checks = [check for check in graded.manifest.select([word]) if check.coded]
     except KeyError:
         raise UserError(
             f"There is no check or question {word!r}. python src/grader.py --list shows them."
         ) from None
-    if not checks:
-        raise UserError(f"{word} is marked by a person: see the files in {folder / 'written'}.")
+    for wrong, why in (
+        (not submission, f"{id} handed nothing in."),
+        (entry.refused, f"The submission of {id} was refused: {entry.refused}"),
+        (not checks, f"{word} is marked by a person: see the files in {folder / 'written'}."),
+    ):
+        if wrong:
+            raise UserError(harmless(why))
+    where = harmless(str(submission.path))
     if not submission.path.exists():
-        raise UserError(
-            harmless(f"{submission.path} is no longer there. Put it back, then try again.")
-        )
+        raise UserError(f"{where} is no longer there. Put it back, then try again.")
     changed = digest_submission(submission.path) != submission.digest
     if changed:
-        print(
-            f"{harmless(str(submission.path))} has changed since it was graded: the grade is for "
-            "the earlier content.",
-            file=sys.stderr,
-        )
+        text = f"{where} has changed since it was graded: the grade is for the earlier content."
+        print(text, file=sys.stderr)
     with State(folder) as state:
         seed = seed_for(int(state.get("seed")), submission.digest)
     setting = read_settings(folder).for_checks()
     report = grade_submission(submission.path, checks, setting, seed, graded.manifest)
-    program, who = ["python", "-m", "instructor"], name_of(entry)
-    _write(
-        sys.stdout, report, lambda ids: shlex.join([*program, "explain", str(folder), who, ids[0]])
-    )
-    before = {check["id"]: _result(check["verdict"], check["score"]) for check in entry.checks}
-    differ = 0
-    for id, outcome in report.outcomes.items():
-        old, new = before.get(id, "not graded yet"), _result(outcome.verdict.value, outcome.score)
+    _write(sys.stdout, report, folder, entry)
+    graded_so = {found["id"]: _result(found["verdict"], found["score"]) for found in entry.checks}
+    differ = False
+    for check, outcome in report.outcomes.items():
+        old, new = graded_so.get(check), _result(outcome.verdict.value, outcome.score)
         if old != new:
-            differ += 1
-            print(f"\nThe grade for {id} is {old}; now it is {new}.")
-        if id in entry.manual:
-            print(
-                f"\nStaff gave {entry.manual[id]:g} points for {id}: they count, whatever the "
-                "check finds."
-            )
+            differ = True
+            print(f"\nThe grade for {check} is {old or 'not graded yet'}; now it is {new}.")
+        if check in entry.manual:
+            given = f"{entry.manual[check]:g} points for {check}"
+            print(f"\nStaff gave {given}: they count, whatever the check finds.")
         elif old != new:
-            again = [*program, "grade", str(folder)]
-            again += ["--again", who, id] if id in before and not changed else []
-            print("To grade it again: " + shlex.join(again))
+            again = ["--again", name_of(entry), check] if old and not changed else []
+            print("To grade it again: " + _command("grade", folder, *again))
     if not differ:
         print("\nThe same as in the grade.")
-    return 1 if differ else 0
+    return int(differ)
 
 
 def _result(verdict, score):

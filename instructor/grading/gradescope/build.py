@@ -21,27 +21,23 @@ from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
 from jobs.problem1.data import Data
 
+from .results import GRADER_FAILED, ungraded
+
 HERE = Path(__file__).parent
-# All code in the zip, as patterns: no seeds of corpora, no tests, nothing of src/submission.
-SOURCES = (
-    "src/*.py",
-    "src/common/*.py",
-    "src/jobs/**/*.py",
-    "src/autograder/**/*.py",
-    "src/checks/**/*.py",
-    "src/checks/**/*.toml",
-    "instructor/__init__.py",
-    "instructor/solution/**/*.py",
-    "instructor/checks/**/*.py",
-    *(f"instructor/grading/{name}.py" for name in ("__init__", "causes", "text")),
-    *(f"instructor/grading/finding/{name}.py" for name in ("__init__", "contents", "names")),
-    "instructor/grading/gradescope/*.py",
-    "instructor/datasets/__init__.py",
-    *(  # fresh sentences for 5g
-        f"instructor/datasets/worlds/{name}"
-        for name in ("__init__.py", "exercises.py", "names.py", "worlds.toml")
-    ),
-)
+# All code in the zip, as patterns: no seeds of corpora, no tests, nothing of src/submission; of
+# the worlds what makes fresh sentences for 5g.
+SOURCES = """
+src/*.py src/common/*.py src/jobs/**/*.py src/autograder/**/*.py
+src/checks/**/*.py src/checks/**/*.toml
+instructor/__init__.py instructor/solution/**/*.py instructor/checks/**/*.py
+instructor/grading/__init__.py instructor/grading/causes.py instructor/grading/feedback.py
+instructor/grading/text.py instructor/grading/finding/__init__.py
+instructor/grading/finding/contents.py instructor/grading/finding/names.py
+instructor/grading/gradescope/*.py
+instructor/datasets/__init__.py instructor/datasets/worlds/__init__.py
+instructor/datasets/worlds/exercises.py instructor/datasets/worlds/names.py
+instructor/datasets/worlds/worlds.toml
+""".split()
 STAYS_HERE = ("instructor/grading/gradescope/build.py", "instructor/checks/solving.py")
 DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
 GOLD = "birth_test.tsv"
@@ -66,37 +62,28 @@ def build(out: Path, args: argparse.Namespace) -> dict:
         UserError: an option contradicts another, data is missing or doesn't match, or the zip
             cannot be written.
     """
-    from .results import GRADER_FAILED, ungraded
-
     if out.suffix != ".zip" or out.is_dir():
-        raise UserError(
-            f"{out} should be the name of a zip file, such as autograder.zip. Nothing was written."
-        )
+        raise UserError(f"{out} should be the name of a zip file, such as autograder.zip.")
+    course = read_course()
+    content = {name: (HERE / name).read_bytes() for name in EXECUTABLE}
+    content |= sources() | _worlds(args.preset, args.data, args.gold)
+    rounds, place = staff_rounds(all_questions()).folder, PACKED.relative_to(ROOT).as_posix()
+    content |= {f"{place}/{path.name}": path.read_bytes() for path in rounds.glob("*.zip")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = [pin for pin in project["dependencies"] if re.match(r"[\w-]+", pin)[0] in NEEDED]
-    rounds, place = staff_rounds(all_questions()).folder, PACKED.relative_to(ROOT).as_posix()
-    content = {
-        **{name: (HERE / name).read_bytes() for name in EXECUTABLE},
-        **sources(args.allow_weak_isolation),
-        **_worlds(args.preset, args.data, args.gold),
-        **{f"{place}/{path.name}": path.read_bytes() for path in rounds.glob("*.zip")},
-        "requirements.txt": "".join(f"{pin}\n" for pin in pins).encode(),
-    }
+    content["requirements.txt"] = "".join(f"{pin}\n" for pin in pins).encode()
     digest = hashlib.sha256()  # of everything that grades
     for name in sorted(content):
         digest.update(f"{name} {len(content[name])}\n".encode() + content[name])
-    course = read_course(title=args.title)
     secret = f"gradescope {args.seed}" if args.seed is not None else secrets.token_hex(32)
     settings = {
-        "title": course.title,
         "version": f"{project['version']}+{digest.hexdigest()[:12]}",
         "preset": args.preset,
         "problems": course.numbers,
         "seconds": args.seconds,
         "secret": hashlib.sha256(secret.encode()).hexdigest(),
-        "allow_weak_isolation": args.allow_weak_isolation,
         "leaderboard": args.leaderboard,
-        "visibility": {"basic": args.basic_visibility, "hidden": args.hidden_visibility},
+        "hidden_visibility": args.hidden_visibility,
     }
     failed = ungraded(course.manifest(), settings, GRADER_FAILED, "failed")
     for name, value in (("settings.json", settings), ("failed.json", failed)):
@@ -112,34 +99,25 @@ def build(out: Path, args: argparse.Namespace) -> dict:
     return settings
 
 
-def sources(weak: bool) -> dict[str, bytes]:
-    """The program's files by their names in the zip, of those that git tracks; without the
-    reference if submissions could read it (weak).
-    """
+def sources() -> dict[str, bytes]:
+    """The program's files by their names in the zip, of those that git tracks."""
     tracked = tracked_files(("src", "instructor"), SOURCES)
-    names = {
-        path.relative_to(ROOT).as_posix() for pattern in SOURCES for path in ROOT.glob(pattern)
-    }
+    found = {path.relative_to(ROOT).as_posix() for name in SOURCES for path in ROOT.glob(name)}
     given = {f"src/checks/given/{name}": text.encode() for name, text in starter_tree().items()}
-    return given | {
-        name: (ROOT / name).read_bytes()
-        for name in names & tracked
-        if name not in STAYS_HERE and not (weak and name.startswith("instructor/solution/"))
-    }
+    kept = (found & tracked).difference(STAYS_HERE)
+    return given | {name: (ROOT / name).read_bytes() for name in kept}
 
 
 def _worlds(preset, data, gold):
     """The corpora, questions and answers, each in its preset's folder."""
-    missing = "Nothing was written."
     if (data or gold) and not preset:
         raise UserError(
-            "--data and --gold also need --preset: laptop or gpu, as used for the results. "
-            f"{missing}"
+            "--data and --gold also need --preset: laptop or gpu, as used for the results."
         )
     if data and not gold:
         raise UserError(
             f"The answers of the test questions in {data} are not in this repository. Give their "
-            f"folder: --gold DIR. {missing}"
+            "folder: --gold DIR."
         )
     content, ours = {}, ROOT / "instructor" / "gold"
     for name in (preset,) if preset else GRADED:
@@ -153,16 +131,12 @@ def _worlds(preset, data, gold):
             read_text(questions / file)
             content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
         content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
-    try:
-        context = Context(ROOT, preset, data, gold or ours, {})
-        for folder, find, names in (
-            ("data", context.path, EXERCISES),
-            ("instructor/gold", context.gold_path, GOLD_EXERCISES + GOLD_SHARED),
-        ):
-            content |= {f"{folder}/{name}": find(name).read_bytes() for name in names}
-    except UserError as error:
-        raise UserError(f"{error} {missing}") from None
-    return content
+    context = Context(ROOT, preset, data, gold or ours, {})
+    content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
+    return content | {
+        f"instructor/gold/{name}": context.gold_path(name).read_bytes()
+        for name in (*GOLD_EXERCISES, *GOLD_SHARED)
+    }
 
 
 def regular_points(manifest) -> float:
@@ -174,79 +148,44 @@ def regular_points(manifest) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """Build the zip, and say what to do with it; returns the exit code."""
-    settings = build(args.out, args)
+    try:
+        settings = build(args.out, args)
+    except UserError as error:
+        raise UserError(f"{error} Nothing was written.") from None
     points = regular_points(read_course().manifest())
     minutes = -(-(args.seconds + MARGIN + 10) // 60)
-    print(
-        f"Wrote {args.out}, {args.out.stat().st_size / 2**20:.1f} MiB, version "
-        f"{settings['version']}"
-    )
+    size = args.out.stat().st_size / 2**20
+    print(f"Wrote {args.out}, {size:.1f} MiB, version {settings['version']}")
     print(
         f"In Gradescope: autograder points {points:g} (extra credit comes on top), container "
         f"timeout at least {minutes} minutes; upload the zip under Configure Autograder."
     )
     if args.seed is None:
-        print(
-            "The seed is random: another build draws other inputs for the checks. --seed N fixes "
-            "it."
-        )
-    if args.allow_weak_isolation:
-        print(
-            "Built with --allow-weak-isolation: where no isolation works, submissions can read the "
-            "hidden checks and disturb their own grading."
-        )
+        print("The inputs of the checks are drawn anew by each build; --seed N fixes them.")
     return 0
 
 
 def add_parser(commands) -> None:
     """Add the command `gradescope`."""
-    command = commands.add_parser(
-        "gradescope", help="build the upload autograder for Gradescope, a zip"
-    )
+    text = "build the upload autograder for Gradescope, a zip"
+    command = commands.add_parser("gradescope", help=text)
     option = command.add_argument
     option("out", type=Path, metavar="OUT.zip")
-    option(
-        "--preset",
-        choices=GRADED,
-        help="preset of all results (default: detected from their sizes)",
-    )
-    option(
-        "--data", type=Path, help="a cohort's own corpus and questions (with --preset and --gold)"
-    )
+    text = "preset of all results (default: detected from their sizes)"
+    option("--preset", choices=GRADED, help=text)
+    text = "a cohort's own corpus and questions (with --preset and --gold)"
+    option("--data", type=Path, help=text)
     option("--gold", type=Path, help="the folder of the answers to their test questions")
-    for kind, default, what in (
-        ("basic", "visible", "basic checks"),
-        ("hidden", "after_due_date", "whether hidden checks passed"),
-    ):
-        option(
-            f"--{kind}-visibility",
-            choices=("visible", "after_due_date", "after_published", "hidden"),
-            default=default,
-            help=f"when students see {what} (default: {default})",
-        )
     option(
-        "--leaderboard",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="dev accuracy by model (default: yes)",
+        "--hidden-visibility",
+        choices=("visible", "after_due_date", "after_published", "hidden"),
+        default="after_due_date",
+        help="when students see whether hidden checks passed (default: after_due_date)",
     )
-    option(
-        "--seed",
-        type=int,
-        help="keep it secret: the inputs of all checks depend on it (default: random)",
-    )
-    option(
-        "--seconds",
-        type=number(10, 3500, kind=int),
-        default=SECONDS,
-        help=f"for all checks of a submission (default: {SECONDS})",
-    )
-    option(
-        "--allow-weak-isolation",
-        action="store_true",
-        help="run hidden checks even without isolation",
-    )
-    option(
-        "--title", help="the assignment's title in the staff's output (default: from course.toml)"
-    )
+    text = "leave out the leaderboard of dev accuracies"
+    option("--no-leaderboard", dest="leaderboard", action="store_false", help=text)
+    text = "keep it secret: the inputs of all checks depend on it (default: random)"
+    option("--seed", type=int, help=text)
+    seconds, text = number(10, 3500, kind=int), f"for all checks (default: {SECONDS})"
+    option("--seconds", type=seconds, default=SECONDS, help=text)
     command.set_defaults(run=run)

@@ -27,8 +27,7 @@ from .unprivileged import grade_as_nobody
 
 AUTOGRADER = Path("/autograder")
 SOURCE = Path(__file__).resolve().parents[3]  # what the zip was unpacked to
-INSTRUCTOR = SOURCE / "instructor"
-SECRETS = [INSTRUCTOR, SOURCE / "settings.json"]
+SECRETS = [SOURCE / "instructor", SOURCE / "settings.json"]
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 # MiB for the judge, the process that forks for each check, and what else the kernel counts
 RESERVED = 350
@@ -38,23 +37,23 @@ LEAST = 128  # MiB that a check always gets
 def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) -> dict:
     """Grade what was uploaded; returns the report as autograder.report.as_dict does.
 
+    Where no isolation works, the hidden checks don't run, and the code is graded as a user who
+    can't read them.
+
     Raises:
         UserError: the submission is refused.
     """
     isolation, memory = choose(), container_memory()
     weaker = f" (no stronger level works: {isolation.reason})" if isolation.reason else ""
-    print(f"{settings['title']}, version {settings['version']}")
-    print(f"Isolation: {isolation.name}{weaker}")
+    print(f"Version {settings['version']}. Isolation: {isolation.name}{weaker}")
     print(f"{memory} MiB of memory, {settings['seconds']} seconds for all checks, seed {seed}")
     source, problem = locate(upload.resolve())
     if problem:
         raise UserError(problem)
-    with_hidden = isolation.strong or settings["allow_weak_isolation"]
     setting = Setting(
-        hidden=with_hidden,
+        hidden=isolation.strong,
         preset=settings["preset"],
         problems=tuple(settings["problems"]),
-        weak=settings["allow_weak_isolation"],
         staff=True,
         clock=settings["seconds"],
         again=True,
@@ -62,9 +61,8 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
     checks = [within(check, memory) for check in manifest.checks.values() if check.coded]
     try:
         setting.require_hidden([])
-        # Read them now: a weak container locks them away.
-        _ = setting.answer_alone
-        if not isolation.strong:
+        if not isolation.strong:  # read now what is locked away then
+            _ = setting.answer_alone
             rounds = setting.rounds({check.question for check in checks})
             rounds.keep(check.id for check in checks if check.kind == "basic")
     except UserError as error:
@@ -82,11 +80,7 @@ def grade_upload(upload: Path, settings: dict, seed: int, manifest: Manifest) ->
         return as_dict(report)
 
     sys.stdout.flush()
-    if isolation.strong:
-        return grade(source)
-    # The code runs with the grader's rights: so grade as an unprivileged user who can't read what
-    # isn't needed.
-    return grade_as_nobody(source, SECRETS[1:] if with_hidden else SECRETS, grade)
+    return grade(source) if isolation.strong else grade_as_nobody(source, SECRETS, grade)
 
 
 def container_memory() -> int:
@@ -130,7 +124,13 @@ def main() -> int:
     settings = json.loads((SOURCE / "settings.json").read_text(encoding="utf-8"))
     manifest = read_manifest(MANIFEST).only(settings["problems"])
     if sys.argv[1:] == ["--check"]:
-        return check()
+        import torch
+
+        level, version = choose(), sys.version.split()[0]
+        print(f"Python {version}, torch {torch.__version__}, isolation: {level.name}")
+        if level.reason:
+            print(level.reason)
+        return 0
     try:
         seed = choose_seed(AUTOGRADER / "submission_metadata.json", settings["secret"])
         report = grade_upload(AUTOGRADER / "submission", settings, seed, manifest)
@@ -143,20 +143,6 @@ def main() -> int:
         results = ungraded(manifest, settings, GRADER_FAILED, "failed")
     results["execution_time"] = round(time.monotonic() - started)
     write_text(AUTOGRADER / "results" / "results.json", json.dumps(results, indent=1) + "\n")
-    return 0
-
-
-def check() -> int:
-    """Import all that grading needs, and print the isolation available here."""
-    import numpy  # noqa: E401, F401
-    import torch
-
-    isolation = choose()
-    print(
-        f"Python {sys.version.split()[0]}, torch {torch.__version__}, isolation: {isolation.name}"
-    )
-    if isolation.reason:
-        print(isolation.reason)
     return 0
 
 

@@ -1,12 +1,10 @@
-"""Gradescope's results.json, from a report. results.schema.json describes it.
+"""Gradescope's results.json, from a report. results.schema.json describes it."""
 
-Decides what students may read: of a hidden check only its title, whatever its visibility.
-"""
-
-from autograder.manifest import Check, Manifest
+from autograder.manifest import Manifest
 from autograder.report import harmless
 from autograder.verdicts import Verdict
 from instructor.grading.causes import root_causes
+from instructor.grading.feedback import Feedback, feedback_on
 
 TEXT_LIMIT = 8_000  # characters of one text
 MODELS = {  # by their facts of basic checks
@@ -26,40 +24,29 @@ def graded(report: dict, manifest: Manifest, settings: dict) -> dict:
         manifest: gives the checks.
         settings: as build.py writes them.
     """
-    entries, for_staff = report["checks"], []
-    remarks = [*_lead(entries, manifest, settings), *report["notices"]]
-    errors = [entry["id"] for entry in entries if entry["verdict"] == Verdict.GRADER_ERROR]
-    if errors:
+    found = feedback_on(manifest, report["checks"])
+    remarks = [*_lead(found, manifest, settings), *report["notices"]]
+    for_staff = []
+    if errors := [item.check.id for item in found if item.verdict == Verdict.GRADER_ERROR]:
         remarks.insert(
             0,
-            f"{len(errors)} of {len(entries)} checks failed because of the autograder, not your "
+            f"{len(errors)} of {len(found)} checks failed because of the autograder, not your "
             "code: this is not a grade yet. Please tell the staff.",
         )
-        for_staff.append(
-            (
-                "checks failed because of the autograder",
-                f"{', '.join(errors)}. The details are in the autograder's output.",
-            )
-        )
-    if any(entry["verdict"] is None for entry in entries):
+        text = f"{', '.join(errors)}. The details are in the autograder's output."
+        for_staff.append(_for_staff("checks failed because of the autograder", text))
+    if any(item.verdict is None for item in found):
         remarks.insert(0, "Only basic checks could run: this is not a grade yet.")
         reasons = report["isolation_reason"].replace("; ", "\n")
-        for_staff.append(
-            (
-                "hidden checks did not run",
-                "No isolation that works in this container can hide them from the graded "
-                f"code:\n{reasons}\nThe score is that of the basic checks. Grade with python -m "
-                "instructor grade on your own machine, or build the zip with "
-                "--allow-weak-isolation if you trust the code.",
-            )
+        text = (
+            "No isolation that works in this container can hide them from the graded "
+            f"code:\n{reasons}\nThe score is that of the basic checks. Export the submissions and "
+            "grade them on your own machine: python -m instructor grade."
         )
-    results = _results(entries, remarks, manifest, settings, "graded")
-    results["tests"] += [_for_staff(title, text) for title, text in for_staff]
-    results["extra_data"] |= {
-        "seed": report["seed"],
-        "isolation": report["isolation"],
-        "isolation_reason": _text(report["isolation_reason"]),
-    }
+        for_staff.append(_for_staff("hidden checks did not run", text))
+    results = _results(found, manifest, remarks, settings, "graded")
+    results["tests"] += for_staff
+    results["extra_data"] |= {"seed": report["seed"], "isolation": report["isolation"]}
     return results
 
 
@@ -70,30 +57,22 @@ def ungraded(manifest: Manifest, settings: dict, why: str, state: str) -> dict:
         why: for the student.
         state: "refused" (something is wrong with the submission) or "failed" (with the autograder).
     """
-    nothing = {"score": 0, "verdict": None, "message": "Not graded.", "hints": [], "seconds": 0}
-    entries = [
-        {"id": check.id, "facts": {}, **nothing}
-        for check in manifest.checks.values()
-        if check.coded
-    ]
-    return _results(entries, [why], manifest, settings, state)
+    coded = [check for check in manifest.checks.values() if check.coded]
+    nothing = [Feedback(check, None, 0, "Not graded.") for check in coded]
+    return _results(nothing, manifest, [why], settings, state)
 
 
-def _lead(entries, manifest, settings):
+def _lead(found, manifest, settings):
     """The points, and where to start: of checks whose results students see at once."""
-    kinds = {id: check.kind for id, check in manifest.checks.items()}
-    seen = [kind for kind, when in settings["visibility"].items() if when == "visible"]
-    shown = [entry for entry in entries if kinds[entry["id"]] in seen and entry["verdict"]]
-    if not shown:
-        return
-    scores = {entry["id"]: entry["score"] for entry in shown}
-    most = sum(manifest.checks[id].points for id in scores)
-    there = {kinds[id] for id in scores}
-    which = "automatic points" if len(there) == 2 else f"points of {min(there)} checks"
+    kinds = ("basic", "hidden") if settings["hidden_visibility"] == "visible" else ("basic",)
+    shown = [item for item in found if item.verdict and item.check.kind in kinds]
+    whole = any(item.check.kind == "hidden" for item in shown)
+    which = "automatic points" if whole else "points of basic checks"
+    most = sum(item.check.points for item in shown)
     written = sum(check.points for check in manifest.checks.values() if not check.coded)
     more = f"; {written:g} written points are not marked yet" if written else ""
-    yield f"{round(sum(scores.values()), 4):g} of {most:g} {which}{more}."
-    if causes := root_causes(manifest, shown, scores):
+    yield f"{round(sum(item.score for item in shown), 4):g} of {most:g} {which}{more}."
+    if causes := root_causes(manifest, shown):
         lines = [
             f"- {cause.question}: {cause.text} ({cause.points:g} point{'s' * (cause.points != 1)}; "
             f"handout, question {cause.question})"
@@ -102,27 +81,23 @@ def _lead(entries, manifest, settings):
         yield "\n".join(["Start here:", *lines])
 
 
-def _results(entries, remarks, manifest, settings, state):
+def _results(found, manifest, remarks, settings, state):
     """results.json without entries for the staff."""
     results = {
-        "score": round(sum(entry["score"] for entry in entries), 4),
+        "score": round(sum(item.score for item in found), 4),
         "output": _text("\n\n".join(remarks)),
         "output_format": "text",
         "stdout_visibility": "hidden",
-        "tests": [
-            _test(manifest, manifest.checks[entry["id"]], entry, settings) for entry in entries
-        ],
-        "extra_data": {"version": settings["version"], "title": settings["title"], "state": state},
+        "tests": [_test(item, manifest, settings) for item in found],
+        "extra_data": {"version": settings["version"], "state": state},
     }
     if settings["leaderboard"]:  # dev accuracies that the submitted weights reproduced; 0 if none
-        known = {}
-        for entry in entries:  # facts of a failed check may be mere claims
-            if entry["verdict"] == Verdict.PASSED and entry["id"].endswith("-basic"):
-                known |= entry["facts"]
+        # facts of a failed check may be mere claims
+        facts = {fact: v for item in found if item.passed for fact, v in item.facts.items()}
         results["leaderboard"] = [
             {
                 "name": f"{model}, dev accuracy (%)",
-                "value": round(100 * known.get(fact, 0), 1),
+                "value": round(100 * facts.get(fact, 0), 1),
                 "order": "desc",
             }
             for fact, model in MODELS.items()
@@ -130,28 +105,20 @@ def _results(entries, remarks, manifest, settings, state):
     return results
 
 
-def _test(manifest: Manifest, check: Check, entry, settings):
-    basic, verdict = check.kind == "basic", entry["verdict"]
-    lines = [entry["message"] or ("Passed." if verdict else NOT_RUN)]
-    if basic:
-        lines += [f"Hint: {hint}" for hint in entry["hints"]]
-    number = check.id.split("-")[1]
+def _test(item, manifest, settings):
+    check, hidden = item.check, item.check.kind == "hidden"
     extra = " (extra credit)" if manifest.questions[check.question].extra_credit else ""
+    message = item.message or ("Passed." if item.verdict else NOT_RUN)
     return {
         "name": f"{check.id}: {check.title}{extra}",
-        "number": f"{check.question}.{number}",
-        "score": round(entry["score"], 4),
+        "number": f"{check.question}.{check.id.split('-')[1]}",
+        "score": round(item.score, 4),
         "max_score": check.points,
-        "status": "passed" if verdict == Verdict.PASSED else "failed",
-        "output": _text("\n\n".join(lines)),
+        "status": "passed" if item.passed else "failed",
+        "output": _text("\n\n".join([message, *(f"Hint: {hint}" for hint in item.hints)])),
         "output_format": "text",
-        "visibility": settings["visibility"][check.kind],
-        "tags": [check.question, check.kind, verdict or "not run"],
-        "extra_data": {
-            "verdict": verdict,
-            "seconds": round(entry["seconds"], 2),
-            **({"facts": entry["facts"]} if basic else {}),
-        },
+        "visibility": settings["hidden_visibility"] if hidden else "visible",
+        "tags": [check.question, check.kind, item.verdict or "not run"],
     }
 
 

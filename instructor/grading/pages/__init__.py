@@ -51,12 +51,13 @@ def write_reports(graded: GradedClass, folder: Path) -> None:
             name, content = feedback_file(submission, page.encode())
             zips[submission.system][name] = content
     contents = {folder / name: text.encode() for name, text in texts.items()}
-    paths = {system: folder / f"feedback-{system}.zip" for system in zips}
-    contents |= {paths[system]: zip_of(files) for system, files in zips.items() if files}
+    for system, files in zips.items():
+        if files:
+            contents[folder / f"feedback-{system}.zip"] = zip_of(files)
     write_all(contents)
-    for path in paths.values():
-        if path not in contents:  # an older one has pages that no longer count
-            path.unlink(missing_ok=True)
+    for system, files in zips.items():
+        if not files:  # an older one has pages that no longer count
+            (folder / f"feedback-{system}.zip").unlink(missing_ok=True)
     _remove_others(folder / "students", {entry.folder for entry in graded.entries})
 
 
@@ -89,10 +90,10 @@ def zip_of(files: dict[str, bytes]) -> bytes:
 def _requests(graded):
     """The page of open requests, with what the grader found."""
     entries = {entry.person.id: entry for entry in graded.entries}
-    waiting = [request for request in graded.decisions.requests if not request.answer]
     rows = [
-        (entry, request, explanation(graded, entry, request.check))
-        for request, entry in ((request, entries[request.person]) for request in waiting)
+        (entry := entries[request.person], request, explanation(graded, entry, request.check))
+        for request in graded.decisions.requests
+        if not request.answer
     ]
     return HTML.get_template("requests.html.j2").render(title=graded.title, requests=rows)
 

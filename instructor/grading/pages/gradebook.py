@@ -5,8 +5,7 @@ grades.csv is UTF-8 without a byte order mark, as Canvas reads it.
 
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.sheet import MARK, cell, table
-
-from .statistics import by_question, unmarked
+from instructor.grading.statistics import by_question, unmarked
 
 CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section"
 PERSON = ("id", "name", "email", "section")

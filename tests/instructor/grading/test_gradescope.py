@@ -10,12 +10,12 @@ import zipfile
 
 import jsonschema
 import pytest
-from gradescope_container import LANDLOCK, Container, require_container
+from classes import CODED, MANIFEST
+from gradescope_container import LANDLOCK, run_in_container
 
-from autograder import Outcome, Report, Verdict, read_manifest
+from autograder import Outcome, Report, Verdict
 from autograder.report import as_dict
 from checks.support.context import EXERCISES, GOLD_EXERCISES
-from checks.support.session import MANIFEST
 from common.files import UserError
 from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.datasets.worlds.editions import EDITIONS
@@ -26,12 +26,10 @@ from instructor.grading.gradescope.harness import choose_seed, within
 from instructor.grading.gradescope.results import graded
 from instructor.mistakes.patches import Edit, Fill, make
 
-ASSIGNMENT = read_manifest(MANIFEST)
-CODED = [check for check in ASSIGNMENT.checks.values() if check.coded]
-ALL = sum(check.points for check in CODED)
-HOME = ROOT / "instructor" / "grading" / "gradescope"
-SCHEMA = json.loads((HOME / "results.schema.json").read_text(encoding="utf-8"))
-NO_BUBBLEWRAP = tuple({shutil.which("bwrap") or "/usr/bin/bwrap"})
+CHECKS = [MANIFEST.checks[id] for id in CODED]
+ALL = sum(check.points for check in CHECKS)
+SCHEMA = ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json"
+NO_BUBBLEWRAP = (shutil.which("bwrap") or "/usr/bin/bwrap",)
 # It looks for secrets, forges a grade, forks, takes memory and never ends. LOOT must be seen
 # nowhere; half of it is not in this text.
 HOSTILE = """
@@ -54,6 +52,11 @@ for attack, path in found:
         continue
     raise RuntimeError(LOOT + path)
 """
+# Without a user of its own, its threads are counted a few times a second.
+THREADS = """import threading, time
+for _ in range(100):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(1)"""
 
 
 def options(*arguments):
@@ -72,7 +75,7 @@ def built(folder, *arguments):
 
 def checks_of(results):
     """The entries of the checks by their ids."""
-    jsonschema.validate(results, SCHEMA)
+    jsonschema.validate(results, json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert results["score"] == pytest.approx(sum(test["score"] for test in results["tests"]))
     tests = [test for test in results["tests"] if "staff" not in test["tags"]]
     return {test["name"].partition(":")[0]: test for test in tests}
@@ -84,35 +87,13 @@ def archive(tmp_path_factory):
     return built(tmp_path_factory.mktemp("zip"))
 
 
-def grade_little(source):
-    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its
-    other parts are right.
-    """
-    folder = source / "src" / "checks"
-    for part in folder.glob("*/manifest.toml"):
-        part.unlink()
-    text = re.sub("(?m)^seconds = .*", "seconds = 3", manifest_text())
-    other = r'\[questions\.(?!1c|1d)|\[\[check\]\]\nid = "(?!1c|1d)'
-    tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
-    (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
-
-
 # The zip
 
 
-def test_the_same_seed_gives_the_same_zip_and_none_another(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-    first, second = built(tmp_path / "a"), built(tmp_path / "b")
-    assert first.read_bytes() == second.read_bytes()
+def test_the_same_seed_gives_the_same_zip_and_none_another(archive, tmp_path):
+    assert built(tmp_path).read_bytes() == archive.read_bytes()
     args = options(tmp_path / "c.zip")
     assert build.build(args.out, args)["secret"] != build.build(args.out, args)["secret"]
-
-
-def settings(hidden="hidden"):
-    """The settings of a zip."""
-    visibility = {"basic": "visible", "hidden": hidden}
-    return {"version": "1", "title": "", "leaderboard": True, "visibility": visibility}
 
 
 def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
@@ -154,19 +135,10 @@ def test_files_that_git_does_not_track_are_refused(tmp_path, monkeypatch):
     for words in (["init", "-q"], ["add", "src/run.py", "instructor"]):
         subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
     with pytest.raises(UserError, match="does not track src/mine.py.*git add"):
-        build.sources(weak=False)
+        build.sources()
     (tmp_path / "src" / "mine.py").unlink()
-    packed = [name for name in build.sources(weak=False) if "/given/" not in name]
+    packed = [name for name in build.sources() if "/given/" not in name]
     assert sorted(packed) == ["instructor/checks/q1c.py", "src/run.py"]
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(UserError, match="git is not installed"):
-        build.sources(weak=False)
-
-
-def test_the_reference_stays_where_submissions_could_read_it(tmp_path):
-    """Where hidden checks run without a sandbox, it is not in the zip."""
-    with zipfile.ZipFile(built(tmp_path, "--allow-weak-isolation")) as content:
-        assert not [name for name in content.namelist() if name.startswith("instructor/solution")]
 
 
 @pytest.fixture
@@ -224,7 +196,7 @@ GPU = ("--preset", "gpu", "--gold")
 def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
     args = options(*arguments)
-    with pytest.raises(UserError, match=says):
+    with pytest.raises(UserError, match=f"{says}.* Nothing was written."):
         args.run(args)
     assert not list(tmp_path.iterdir())
 
@@ -237,36 +209,32 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
         (tmp_path / "metadata.json").write_text(text, encoding="utf-8")
         return choose_seed(tmp_path / "metadata.json", secret)
 
-    assert (
-        seed('{"id": 7, "users": []}')
-        == seed('{"id": 7}')
-        not in (seed('{"id": 8}'), seed('{"id": 7}', "11" * 32))
-    )
+    first = seed('{"id": 7, "users": []}')
+    assert first == seed('{"id": 7}') and len({first, seed('{"id": 8}')}) == 2
+    assert first != seed('{"id": 7}', "11" * 32)
     for odd in ("", "[]", "{", "null", '{"id": {}}', '{"id": "\\ud800"}', "[" * 100_000):
         assert 0 <= seed(odd) < 2**62
     nothing = tmp_path / "nothing", "00" * 32
     assert choose_seed(*nothing) != choose_seed(*nothing)
 
 
+def test_checks_get_no_more_memory_than_the_container_has():
+    check = CHECKS[0]
+    assert within(check, 64_000) == check
+    assert within(check, 768).memory < 500 and within(check, 100).memory >= 64
+
+
 # In the container
 
 
-@pytest.fixture
-def reference(tmp_path):
-    """The reference with its results, as it is handed in."""
-    return copy_reference(tmp_path / "reference")
-
-
 @pytest.mark.landlock
-def test_a_right_submission_earns_all_points_in_a_small_container(archive, reference):
-    require_container()
-    container = Container(archive, memory=768)
-    container.grade(SOLUTION, command="/autograder/source/setup.sh")
-    assert container.code == 0 and "isolation: landlock" in container.output
-    results = container.grade(reference, '{"id": 1}')
-    checks = checks_of(results)
-    most = sum(test["max_score"] for test in checks.values())
-    assert results["score"] == most == ALL, container.output
+def test_a_right_submission_earns_all_points_in_a_small_container(archive, tmp_path):
+    setup = run_in_container(archive, SOLUTION, "/autograder/source/setup.sh")
+    assert setup.code == 0 and "isolation: landlock" in setup.output
+    reference = copy_reference(tmp_path / "reference")
+    container = run_in_container(archive, reference, metadata='{"id": 1}', memory=768)
+    results, checks = container.results, checks_of(container.results)
+    assert results["score"] == ALL == sum(test["max_score"] for test in checks.values())
     for test in checks.values():
         assert test["visibility"] == ("visible" if "basic" in test["tags"] else "after_due_date")
     # nobody knows places without pretraining
@@ -278,7 +246,6 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive, refer
 
 @pytest.mark.landlock
 def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_path):
-    require_container()
     changes = (
         Edit("dataset.py", "x, y = ids[:-1], ids[1:]", "x, y = ids[:-1], ids[:-1]"),
         Fill("apply_rotary_emb", 'raise NotImplementedError("1h: rotate")'),
@@ -291,60 +258,66 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     claims = [line.partition("\t")[2] for line in lines[:10]] + ["Nowhere"] * 90
     text = "\n".join(claims) + "\n"
     (folder / "rope.pretrain.dev.predictions").write_text(text, encoding="utf-8")
-    container = Container(archive, hidden=NO_BUBBLEWRAP)
-    results = container.grade(tmp_path / "mine", "no JSON")
-    checks, extra = checks_of(results), results["extra_data"]
-    assert extra["isolation"] == "landlock"
-    assert "bwrap is not installed" in extra["isolation_reason"]
+    container = run_in_container(archive, tmp_path / "mine", metadata="-", hidden=NO_BUBBLEWRAP)
+    checks = checks_of(container.results)
+    assert container.results["extra_data"]["isolation"] == "landlock"
+    assert "bwrap is not installed" in container.output and "For staff:" in container.output
     assert checks["1c-2-basic"]["score"] == 0 and "shifted by one" in checks["1c-2-basic"]["output"]
     assert checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"]
     assert checks["1d-3-basic"]["status"] == "passed"
-    hidden, title = checks["1c-4-hidden"], ASSIGNMENT.checks["1c-4-hidden"].title
+    hidden, title = checks["1c-4-hidden"], MANIFEST.checks["1c-4-hidden"].title
     assert hidden["output"] == f"Hidden check: {title}." and hidden["status"] == "failed"
-    assert "For staff:" in container.output
-    assert all(row["value"] == 0 for row in results["leaderboard"])
+    assert all(row["value"] == 0 for row in container.results["leaderboard"])
+
+
+def grade_little(source):
+    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its
+    other parts are right.
+    """
+    folder = source / "src" / "checks"
+    for part in folder.glob("*/manifest.toml"):
+        part.unlink()
+    text = re.sub("(?m)^seconds = .*", "seconds = 3", manifest_text())
+    other = r'\[questions\.(?!1c|1d)|\[\[check\]\]\nid = "(?!1c|1d)'
+    tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
+    (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
 
 
 @pytest.mark.landlock
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     """Where there is no sandbox, the hidden checks don't run, and are locked away."""
-    require_container()
-    threads = """import threading, time
-for _ in range(100):
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-time.sleep(1)  # without a user of its own, its threads are counted a few times a second"""
     changes = (
         Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
         Fill("finetune", "while True:\n    pass"),
-        Fill("train", threads),
+        Fill("train", THREADS),
     )
     folder = make(changes, tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
-    container = Container(archive, memory=768, forbidden=forbidden, hidden=NO_BUBBLEWRAP)
-    results = container.grade(folder, prepare=grade_little)
-    checks, extra = checks_of(results), results["extra_data"]
+    limits = {"memory": 768, "forbidden": forbidden, "hidden": NO_BUBBLEWRAP}
+    container = run_in_container(archive, folder, prepare=grade_little, **limits)
+    results, checks = container.results, checks_of(container.results)
+    extra = results["extra_data"]
     assert extra["isolation"] == isolation and extra["state"] == "graded"
     assert "LOOT" not in container.output + json.dumps(results)
     assert results["score"] <= 1, container.output  # the model of 1d is right
     ends = {test["tags"][2] for test in checks.values()}
     assert {"blocked by the sandbox", "timeout", "out of memory"} <= ends, container.output
     staff = [test for test in results["tests"] if "staff" in test["tags"]]
+    hidden = {test["tags"][2] for test in checks.values() if "hidden" in test["tags"]}
     if isolation == "landlock":
-        assert not staff
+        assert not staff and "not run" not in hidden
     else:
-        hidden = [test for test in checks.values() if "hidden" in test["tags"]]
-        assert {test["tags"][2] for test in hidden} == {"not run"}
-        assert "hidden checks did not run" in staff[0]["name"]
+        assert hidden == {"not run"} and "hidden checks did not run" in staff[0]["name"]
         assert staff[0]["visibility"] == "hidden"
 
 
 @pytest.mark.landlock
-def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, reference):
-    require_container()
-    results = Container(archive, forbidden=LANDLOCK, hidden=NO_BUBBLEWRAP).grade(reference)
+def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, tmp_path):
+    reference, limits = copy_reference(tmp_path / "reference"), {"forbidden": LANDLOCK}
+    results = run_in_container(archive, reference, hidden=NO_BUBBLEWRAP, **limits).results
     basic = [test for test in checks_of(results).values() if "basic" in test["tags"]]
     assert results["score"] == sum(test["max_score"] for test in basic)
     assert "this is not a grade yet" in results["output"]
@@ -355,8 +328,7 @@ def test_the_results_are_written_in_time(tmp_path):
     """The seconds for all checks are those of the clock: Gradescope counts these, and keeps nothing
     of what outlasts them.
     """
-    require_container()
-    results = Container(built(tmp_path, "--seconds", 10)).grade(SOLUTION)
+    results = run_in_container(built(tmp_path, "--seconds", 10), SOLUTION).results
     assert results["extra_data"]["state"] == "graded"
     late = [test for test in checks_of(results).values() if "timeout" in test["tags"]]
     used_up = "The time for all checks together was used up"
@@ -366,7 +338,6 @@ def test_the_results_are_written_in_time(tmp_path):
 @pytest.mark.parametrize("fault", ["nothing", "no Python", "too slow", "no settings", "no checks"])
 def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fault):
     """An upload of nothing is refused; anything else is the autograder's fault."""
-    require_container()
 
     def spoil(source):
         if fault == "too slow":
@@ -377,14 +348,11 @@ def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fau
             shutil.rmtree(source / "src" / "checks" / "given")
 
     environment = {"AUTOGRADER_PYTHON": "/nowhere/python"} if fault == "no Python" else {}
-    container = Container(archive, environment=environment)
-    results = container.grade(tmp_path if fault == "nothing" else STARTER, prepare=spoil)
+    upload = tmp_path if fault == "nothing" else STARTER
+    results = run_in_container(archive, upload, prepare=spoil, **environment).results
     assert checks_of(results) and results["score"] == 0
-    state, advice = (
-        ("refused", "collect_submission.sh")
-        if fault == "nothing"
-        else ("failed", "Please tell the staff")
-    )
+    state = "refused" if fault == "nothing" else "failed"
+    advice = "collect_submission.sh" if fault == "nothing" else "Please tell the staff"
     assert results["extra_data"]["state"] == state and advice in results["output"]
 
 
@@ -393,23 +361,24 @@ def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fau
 
 def results_of(ids, hidden="hidden", notices=(), **fault):
     """The results of a submission that is right, but for checks with a fault."""
-    outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in CODED}
-    outcomes |= {id: Outcome(id, **fault) for id in ids}
-    report = Report(ASSIGNMENT, outcomes, 1, ("landlock", ""), notices)
-    return graded(as_dict(report), ASSIGNMENT, settings(hidden))
+    outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in CHECKS}
+    outcomes |= {id: Outcome(id, hints=["a secret"], **fault) for id in ids}
+    report = as_dict(Report(MANIFEST, outcomes, 1, ("landlock", ""), notices))
+    settings = {"version": "1", "leaderboard": True, "hidden_visibility": hidden}
+    return graded(report, MANIFEST, settings)
 
 
 def test_a_fault_of_the_autograder_is_not_the_students():
     results = results_of(
-        ["1c-1-basic"],
+        ["1c-4-hidden"],
         verdict=Verdict.GRADER_ERROR,
         message="Please tell the staff.",
         details="a secret traceback",
         notices=["A notice with \x1b[31m and \ud800."],
     )
-    assert checks_of(results)["1c-1-basic"]["status"] == "failed"
-    assert results["score"] == ALL - ASSIGNMENT.checks["1c-1-basic"].points
-    fault = f"1 of {len(CODED)} checks failed because of the autograder, not your code"
+    assert checks_of(results)["1c-4-hidden"]["status"] == "failed"
+    assert results["score"] == ALL - MANIFEST.checks["1c-4-hidden"].points
+    fault = f"1 of {len(CHECKS)} checks failed because of the autograder, not your code"
     assert fault in results["output"]
     assert "secret" not in json.dumps(results) and results["tests"][-1]["visibility"] == "hidden"
 
@@ -419,20 +388,11 @@ def test_the_output_leads_with_points_and_where_to_start(hidden):
     lost, place = ("5d-1-basic", "5d-2-basic", "5d-4-hidden"), "encoder.py:71  MultiHeadAttention"
     fault = {"verdict": Verdict.NOT_IMPLEMENTED, "message": place, "details": "a secret"}
     output = results_of(lost, hidden, ["A notice."], **fault)["output"]
-    checks = [check for check in CODED if hidden == "visible" or check.kind == "basic"]
+    checks = [check for check in CHECKS if hidden == "visible" or check.kind == "basic"]
     most = sum(check.points for check in checks)
     missing = sum(check.points for check in checks if check.id in lost)
     which = "automatic points" if hidden == "visible" else "points of basic checks"
-    written = sum(check.points for check in ASSIGNMENT.checks.values() if not check.coded)
-    assert output.split("\n\n") == [
-        f"{most - missing:g} of {most:g} {which}; {written:g} written points are not marked yet.",
-        "Start here:\n- 5d: MultiHeadAttention is not written yet: encoder.py, line 71 "
-        f"({missing:g} points; handout, question 5d)",
-        "A notice.",
-    ]
-
-
-def test_checks_get_no_more_memory_than_the_container_has():
-    check = CODED[0]
-    assert within(check, 64_000) == check
-    assert within(check, 768).memory < 500 and within(check, 100).memory >= 64
+    first, start, notice = output.split("\n\n")
+    assert first.startswith(f"{most - missing:g} of {most:g} {which}; ")
+    cause = "5d: MultiHeadAttention is not written yet: encoder.py, line 71"
+    assert cause in start and f"{missing:g} points" in start and notice == "A notice."

@@ -17,8 +17,7 @@ from instructor.grading.gradescope.build import regular_points
 from instructor.grading.gradescope.results import ungraded
 from instructor.grading.pages import gradebook, student_page
 
-VISIBILITY = {"basic": "visible", "hidden": "hidden"}
-SETTINGS = {"version": "1", "title": "", "leaderboard": False, "visibility": VISIBILITY}
+SETTINGS = {"version": "1", "leaderboard": False, "hidden_visibility": "hidden"}
 
 
 def test_all_follows_the_manifest():
