@@ -59,9 +59,9 @@ def pictures(item: Feedback) -> list[tuple[str, list]]:
     largest = max(filter(math.isfinite, expected), default=0.0) or 1.0
 
     def number(text, wrong):
-        value = float(text) / largest
-        shade = round(50 * max(-1.0, min(1.0, value))) if math.isfinite(value) else 0
-        return text.replace("-", "−"), wrong, shade
+        value = float(text)
+        share = value / largest if math.isfinite(value) else 0
+        return f"{value:.3g}".replace("-", "−"), wrong, round(50 * max(-1.0, min(1.0, share)))
 
     return [
         (
