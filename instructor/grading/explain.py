@@ -1,11 +1,10 @@
 """`python -m instructor explain CLASS PERSON [CHECK]` answers a question about a grade: how it
-comes about, and what a check found, which runs again with the same inputs.
+comes about, and what a check found.
 """
 
 import argparse
 import io
 import shlex
-import sys
 from pathlib import Path
 
 from autograder import Outcome, Report, Verdict
@@ -20,54 +19,84 @@ from .text import points
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    parser = commands.add_parser(
-        "explain",
-        help="how a person's grade comes about, or what one check found, in full",
-        description="With CHECK, the check runs again with the inputs of the grade.",
-    )
+    text = "how a person's grade comes about, or what one check found, in full"
+    parser = commands.add_parser("explain", help=text, description=f"Says {text}.")
     parser.add_argument("folder", type=Path, metavar="CLASS", help="the folder of the class")
     text = "an id, or a name with its words in any order"
     parser.add_argument("person", metavar="PERSON", help=text)
     text = "such as 1h-5-hidden; or a question"
-    parser.add_argument("check", metavar="CHECK", nargs="?", help=text)
+    parser.add_argument("check", metavar="CHECK", nargs="?", default="", help=text)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain the grade, or run the check and compare the result with the grade.
-
-    Returns:
-        0; 1 if the check's result is another one than in the grade.
+    """Print the explanation; returns 0.
 
     Raises:
-        UserError: no such person or check, or nothing that was graded.
+        UserError: no such person or check.
     """
     from .graded_class import load_class
 
     graded = load_class(args.folder)
     entry = find_entry(graded, args.person)
-    print(harmless(f"{entry.person.name} ({entry.person.id}), {entry.source or 'no submission'}"))
-    if args.check:
-        return _run_again(args.folder, graded, entry, args.check)
-    print(harmless(explanation(graded, entry)))
+    try:
+        text = explanation(graded, entry, args.check, args.folder)
+    except KeyError:
+        raise UserError(
+            f"There is no check or question {args.check!r}. python src/grader.py --list shows them."
+        ) from None
+    source = entry.source or "no submission"
+    print(harmless(f"{entry.person.name} ({entry.person.id}), {source}\n{text}"))
     return 0
 
 
-def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
-    """For the staff: how a grade comes about; or what a check, or those of a question, found."""
-    if check:
-        asked = {found.id for found in graded.manifest.select([check])}
-        fields = Outcome.__dataclass_fields__
-        outcomes = {}
-        for found in entry.checks:
-            if found["id"] in asked:
-                values = {name: value for name, value in found.items() if name in fields}
-                outcome = Outcome(**values | {"verdict": Verdict(found["verdict"])})
-                outcomes[found["id"]] = outcome
-        stream = io.StringIO()
-        _write(stream, Report(graded.manifest, outcomes, 0, ("", "")), "CLASS", entry)
-        return stream.getvalue().strip() or "No check of it has run yet."
-    lines, given = [], entry.scores | entry.written
+def explanation(
+    graded: GradedClass, entry: Entry, check: str = "", folder: Path = Path("CLASS")
+) -> str:
+    """For the staff: how a grade comes about; or all that a check, or those of a question, found,
+    with the commands that grade them again.
+
+    Raises:
+        KeyError: there is no such check or question.
+    """
+    lines = [f"Refused: {entry.refused}"] if entry.refused else []
+    lines += _found(graded, entry, check, folder) if check else _grade(graded, entry)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _found(graded, entry, check, folder):
+    """Lines with what checks found: the grader's report of them, and what people decided."""
+    asked = {found.id: found for found in graded.manifest.select([check])}
+    outcomes = {}
+    for found in entry.checks:
+        if found["id"] in asked:
+            known = {name: found[name] for name in Outcome.__dataclass_fields__ if name in found}
+            outcomes[found["id"]] = Outcome(**known | {"verdict": Verdict(found["verdict"])})
+    stream = io.StringIO()
+    table = Table(stream, graded.manifest, color=False)
+    for outcome in outcomes.values():
+        table.line(outcome)
+
+    def again(ids):
+        words = "python", "-m", "instructor", "grade", str(folder), "--again", name_of(entry)
+        return shlex.join([*words, ids[0]])
+
+    write_failures(Report(graded.manifest, outcomes, 0, ("", "")), table, again)
+    yield stream.getvalue().strip()
+    for id, part in asked.items():
+        if id in entry.manual:
+            given = f"{points(entry.manual[id])} points for {id}"
+            yield f"Staff gave {given}: they count, whatever the check found."
+        elif not part.coded:
+            marked = f"{points(entry.written.get(id))} of {points(part.points)}"
+            yield f"{id}: {marked}, marked by a person. {entry.comments.get(id, '')}"
+        elif id not in outcomes:
+            yield f"{id} has not run yet."
+
+
+def _grade(graded, entry):
+    """Lines on how the grade comes about, and what has changed."""
+    given = entry.scores | entry.written
     for question, earned in by_question(graded, entry).items():
         checks = [c for c in graded.manifest.checks.values() if c.question == question]
         lost = [c.id for c in checks if c.id in given and given[c.id] < c.points]
@@ -75,84 +104,13 @@ def explanation(graded: GradedClass, entry: Entry, check: str = "") -> str:
         notes = [f"lost in {', '.join(lost)}"] * bool(lost)
         notes += [f"no points yet for {', '.join(missing)}"] * bool(missing)
         most = points(graded.manifest.questions[question].points)
-        lines.append(f"{question:<4} {points(earned):>5} of {most}  {'; '.join(notes)}")
+        yield f"{question:<4} {points(earned):>5} of {most}  {'; '.join(notes)}"
     if entry.penalty:
-        lines.append(f"{entry.days_late} days late: {points(100 * entry.penalty)}% less")
-    lines += [*entry.reasons, *entry.for_staff, *entry.remarks]
-    lines += [f"Refused: {entry.refused}"] * bool(entry.refused)
-    total = points(entry.total) if entry.final else "no grade yet"
-    lines += [f"In all: {total}", "", "What has changed:"]
+        yield f"{entry.days_late} days late: {points(100 * entry.penalty)}% less"
+    yield from [*entry.reasons, *entry.for_staff, *entry.remarks]
+    yield f"In all: {points(entry.total) if entry.final else 'no grade yet'}"
+    yield "\nWhat has changed:"
     for when, who, what, id, item, before, after, why in graded.history:
         if id == entry.person.id:
             values = f" {before or '-'} -> {after or '-'}" * bool(before or after)
-            lines.append(f"{when}  {who}: {what} {item}{values}{f' ({why})' * bool(why)}")
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _write(stream, report, folder, entry):
-    """Write the table of a report, and its failures with commands that repeat them."""
-    table = Table(stream, report.manifest, stream.isatty())
-    for outcome in report.outcomes.values():
-        table.line(outcome)
-    write_failures(report, table, lambda ids: _command("explain", folder, name_of(entry), ids[0]))
-
-
-def _command(*words):
-    return shlex.join(["python", "-m", "instructor", *map(str, words)])
-
-
-def _run_again(folder, graded, entry, word):
-    """Run checks of a person again; returns the exit code."""
-    from checks.support.session import grade_submission
-
-    from .database import State
-    from .fingerprint import digest_submission, seed_for
-    from .settings import read_settings
-
-    id, submission = entry.person.id, graded.submissions.get(entry.person.id)
-    try:
-        checks = [check for check in graded.manifest.select([word]) if check.coded]
-    except KeyError:
-        raise UserError(
-            f"There is no check or question {word!r}. python src/grader.py --list shows them."
-        ) from None
-    for wrong, why in (
-        (not submission, f"{id} handed nothing in."),
-        (entry.refused, f"The submission of {id} was refused: {entry.refused}"),
-        (not checks, f"{word} is marked by a person: see the files in {folder / 'written'}."),
-    ):
-        if wrong:
-            raise UserError(harmless(why))
-    where = harmless(str(submission.path))
-    if not submission.path.exists():
-        raise UserError(f"{where} is no longer there. Put it back, then try again.")
-    changed = digest_submission(submission.path) != submission.digest
-    if changed:
-        text = f"{where} has changed since it was graded: the grade is for the earlier content."
-        print(text, file=sys.stderr)
-    with State(folder) as state:
-        seed = seed_for(int(state.get("seed")), submission.digest)
-    setting = read_settings(folder).for_checks()
-    report = grade_submission(submission.path, checks, setting, seed, graded.manifest)
-    _write(sys.stdout, report, folder, entry)
-    graded_so = {found["id"]: _result(found["verdict"], found["score"]) for found in entry.checks}
-    differ = False
-    for check, outcome in report.outcomes.items():
-        old, new = graded_so.get(check), _result(outcome.verdict.value, outcome.score)
-        if old != new:
-            differ = True
-            print(f"\nThe grade for {check} is {old or 'not graded yet'}; now it is {new}.")
-        if check in entry.manual:
-            given = f"{entry.manual[check]:g} points for {check}"
-            print(f"\nStaff gave {given}: they count, whatever the check finds.")
-        elif old != new:
-            again = ["--again", name_of(entry), check] if old and not changed else []
-            print("To grade it again: " + _command("grade", folder, *again))
-    if not differ:
-        print("\nThe same as in the grade.")
-    return int(differ)
-
-
-def _result(verdict, score):
-    """What two gradings must agree on."""
-    return f"{verdict}, {round(score, 4):g} points"
+            yield f"{when}  {who}: {what} {item}{values}{f' ({why})' * bool(why)}"

@@ -10,7 +10,6 @@ import random
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -55,19 +54,6 @@ def run(task):
             "" if passed else "no",
         )
     return {"report": as_dict(Report(manifest, outcomes, task.seed, ("bubblewrap", "")))}
-
-
-def run_few(task, really=("1h-2-basic", "1h-5-hidden")):
-    """As run, but with these checks graded."""
-    from instructor.grading import work
-
-    result = work.run(replace(task, checks=tuple(id for id in task.checks if id in really)))
-    if "report" in result:
-        graded = {check["id"]: check for check in result["report"]["checks"]}
-        result["report"]["checks"] = [
-            graded.get(check["id"], check) for check in run(task)["report"]["checks"]
-        ]
-    return result
 
 
 class Here:

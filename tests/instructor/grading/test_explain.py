@@ -1,19 +1,16 @@
-"""Who is found by what is typed, and what `explain` says beside the grade."""
+"""Who is found by what is typed, and what `explain` says."""
 
 import shlex
-import sqlite3
-from unittest import mock
 
 import pytest
-from batch_work import Here, run_few
-from classes import cli, decide, set_up
+from batch_work import Here, run
+from classes import cli, decide, grade, hand_in
 
 from common.files import UserError
-from conftest import SOLUTION
-from instructor.__main__ import main
 from instructor.grading.finding.people import find_entry
 from instructor.grading.grades import Entry, GradedClass, Person
 
+# ruff: noqa: F401, F811
 PEOPLE = [
     Person("ada", "Ada Lovelace", "ada@uni.example", "", "501", "s1", "al12", "ada-l"),
     Person("jürgen müller", "Müller, Jürgen"),
@@ -57,96 +54,55 @@ def test_several_people_of_one_name_are_listed_as_a_shell_takes_them():
     assert [word.rstrip(",") for word in shlex.split(listed)] == ["zoe1", "zoe 2"]
 
 
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory, worker):
-    """Two copies of a part of the reference, in folders and under names that want quoting, graded
-    with few checks.
-    """
-    folder = tmp_path_factory.mktemp("a class's folder")
-    for name in ("o'neill $x", "plain"):
-        (folder / "class" / name).mkdir(parents=True)
-        for file in ("attention.py", "model.py"):
-            text = (SOLUTION / file).read_text(encoding="utf-8")
-            # Which fails nothing but what looks at the cache of angles.
-            text = text.replace("10000", "20000") if file == "attention.py" else text
-            (folder / "class" / name / file).write_text(text, encoding="utf-8")
-    (folder / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
-    with (
-        mock.patch("instructor.grading.work._worker", lambda setting: worker),
-        mock.patch("instructor.grading.command.make_engine", lambda *_: Here(run_few)),
-    ):
-        assert cli("grade", set_up(folder / "out", submissions=["../class"])) == 0
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def quick(warm):
-    """Gradings are quick to begin."""
-
-
 @pytest.fixture
-def explain(graded, capsys, monkeypatch):
-    """A function that runs the command; it returns the exit code, and what was printed."""
+def explain(tmp_path, grade, capsys):
+    """A function that runs the command on a class, with a name that wants quoting and somebody
+    refused; it returns what was printed.
+    """
+    hand_in(tmp_path / "class", "o'neill $x", "plain", "zoe")
+    (tmp_path / "class" / "zoe" / "refuse").touch()
 
-    def explain(student, check="1h-2-basic"):
-        words = [str(graded / "out"), student, *([check] if check else [])]
-        monkeypatch.setattr("sys.argv", ["instructor", "explain", *words])
-        return main(), capsys.readouterr()
+    def found(task):
+        result = run(task)
+        if "report" in result:
+            check = next(c for c in result["report"]["checks"] if c["id"] == "1h-5-hidden")
+            check |= {"verdict": "wrong answer", "score": 0.0, "message": "Hidden check: x."}
+            check["details"] = "off by 3 at [0, 1]"
+        return result
+
+    def explain(person, check=""):
+        grade(engine=Here(found))
+        capsys.readouterr()
+        assert cli("explain", tmp_path / "out", person, *([check] if check else [])) == 0
+        return capsys.readouterr().out
 
     return explain
 
 
-def commands(text, start):
-    """The commands behind `start`, as a shell would take them, less `python -m instructor`."""
-    lines = [line.split(start)[1] for line in text.splitlines() if start in line]
-    return [shlex.split(line.removeprefix("python -m instructor ")) for line in lines]
-
-
-def test_the_result_is_compared_with_the_grade(graded, explain):
+def test_all_that_a_check_found_is_shown_with_a_command_that_grades_it_again(tmp_path, explain):
     """What is to be typed can be copied into a shell."""
-    out, check = str(graded / "out"), ["o'neill $x", "1h-2-basic"]
-    code, printed = explain(*check)
-    assert code == 0 and "The same as in the grade." in printed.out
-    assert commands(printed.out, "Again: ") == [["explain", out, *check]]
-    with sqlite3.connect(graded / "out" / "grades.sqlite") as state:
-        change = "replace(outcome, '\"wrong answer\"', '\"timeout\"')"
-        state.execute(f"UPDATE outcomes SET outcome = {change}")
-    code, printed = explain(*check)
-    assert code == 1 and "is timeout, 0 points; now it is wrong answer" in printed.out
-    assert commands(printed.out, "To grade it again: ") == [["grade", out, "--again", *check]]
+    said = explain("o'neill $x", "1h-5-hidden")
+    assert "For staff: off by 3 at [0, 1]" in said and "1h-5-hidden     0/" in said
+    again = ["python", "-m", "instructor", "grade", str(tmp_path / "out"), "--again"]
+    (line,) = [line for line in said.splitlines() if "Again: " in line]
+    assert shlex.split(line.split("Again: ")[1]) == [*again, "o'neill $x", "1h-5-hidden"]
 
 
-def test_points_that_staff_gave_count(graded, explain):
-    decide(graded, "plain,,,1h-2-basic,0.5,by hand")
-    _, printed = explain("plain")
-    assert "Staff gave 0.5 points for 1h-2-basic" in printed.out and "To grade" not in printed.out
-    decide(graded)
+def test_what_people_decided_is_said(tmp_path, explain):
+    decide(tmp_path, "plain,,,1h-2-basic,0.5,by hand")
+    decide(tmp_path, "plain,3a-0-written,0.5,too short", file="written/eva.csv")
+    assert "Staff gave 0.5 points for 1h-2-basic" in explain("plain", "1h-2-basic")
+    assert "3a-0-written: 0.5 of 1, marked by a person. too short" in explain("plain", "3a")
 
 
-def test_without_a_check_the_whole_grade_is_explained(graded, explain):
-    decide(graded, "plain,1,,,,ill", "plain,,,,-2,copied")
-    _, printed = explain("plain", None)
-    for part in ("1h-2-basic", "no points yet for 3a-0-written", "ill", "copied", "In all:"):
-        assert part in printed.out
-    decide(graded)
+def test_without_a_check_the_whole_grade_is_explained(tmp_path, explain):
+    decide(tmp_path, "plain,1,,,,ill", "plain,,,,-2,copied")
+    said = explain("plain")
+    for part in ("1h-5-hidden", "no points yet for 3a-0-written", "ill", "copied", "In all:"):
+        assert part in said
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("page", "1h"), "was refused: It is not a zip file"),
-        (("plain", "9z"), "no check or question '9z'"),
-        (("plain", "3a"), "marked by a person"),
-    ],
-)
-def test_what_cannot_be_explained_is_a_sentence(explain, words, message):
-    code, printed = explain(*words)
-    assert code == 2 and message in printed.err
-
-
-def test_a_submission_that_changed_is_no_ground_to_grade_the_old_one(graded, explain):
-    path = graded / "class" / "plain" / "attention.py"
-    path.write_text(path.read_text(encoding="utf-8").replace("20000", "10000"), encoding="utf-8")
-    code, printed = explain("plain")
-    assert code == 1 and "the grade is for the earlier content" in printed.err
-    assert commands(printed.out, "To grade it again: ") == [["grade", str(graded / "out")]]
+def test_what_cannot_be_explained_is_a_sentence(explain):
+    assert "Refused: It is refused." in explain("zoe", "1h")
+    with pytest.raises(UserError, match="no check or question '9z'"):
+        explain("plain", "9z")
