@@ -30,7 +30,6 @@ def page(graded: GradedClass) -> str:
         statistics=statistics,
         rows=[(e, statistics.by_question(graded, e), *_state(e)) for e in entries],
         pending=[e for e in entries if e.pending and not statistics.excused(e)],
-        refused=[e for e in entries if e.refused and not e.pending],
         faults=[(entry, check) for entry in entries for check in entry.grader_errors],
         most=most,
         histogram=statistics.histogram(totals, most) if totals else [],

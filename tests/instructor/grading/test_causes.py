@@ -74,20 +74,6 @@ def causes(verdict, failures, scores=None):
                 EMPTY.format(97, 3): ["1c-2-basic"],
             },
         ),
-        *(  # a hidden check alone: its title
-            (
-                verdict,
-                {"1c-5-hidden": "SECRET"},
-                {
-                    f"Hidden checks fail that no basic check explains, the first on: {HIDDEN}": [
-                        "1c-5-hidden"
-                    ]
-                },
-            )
-            for verdict in (WRONG, "exception", "not implemented")
-        ),
-        ("passed", {"1c-0-basic": ""}, {}),
-        ("grader error", {"1c-1-basic": ""}, {}),
     ],
 )
 def test_failures_of_one_cause_are_one_line(verdict, failures, expected):
@@ -98,10 +84,18 @@ def test_failures_of_one_cause_are_one_line(verdict, failures, expected):
     assert found == sorted(found, key=lambda cause: -cause.points)
 
 
+@pytest.mark.parametrize("verdict", [WRONG, "exception", "not implemented"])
+def test_a_hidden_check_alone_tells_its_title(verdict):
+    (cause,) = causes(verdict, {"1c-5-hidden": "SECRET"})
+    assert HIDDEN in cause.text and "SECRET" not in cause.text
+
+
+def test_what_costs_no_points_is_no_cause():
+    for verdict in ("passed", "grader error"):
+        assert causes(verdict, {"1c-0-basic": "No."}) == []
+    given = {"1c-2-basic": MANIFEST.checks["1c-2-basic"].points}  # by staff
+    assert causes(WRONG, {"1c-2-basic": "y is not x shifted."}, given) == []
+
+
 def test_the_same_words_in_questions_without_a_link_are_two_causes():
     assert len(causes(WRONG, {"5c-0-basic": SWAPPED, "1h-3-basic": SWAPPED})) == 2
-
-
-def test_points_that_staff_gave_are_not_lost():
-    given = {"1c-2-basic": MANIFEST.checks["1c-2-basic"].points}
-    assert causes(WRONG, {"1c-2-basic": "y is not x shifted."}, given) == []
