@@ -42,7 +42,7 @@ class Feedback:
 def feedback_on(
     manifest: Manifest, outcomes: Iterable[dict], scores: Mapping[str, float] | None = None
 ) -> list[Feedback]:
-    """What a student may read of each check of a report that the manifest still has.
+    """What a student may read of each check of a report.
 
     Args:
         outcomes: the report's checks, as `autograder.report.as_dict` makes them.
@@ -50,10 +50,9 @@ def feedback_on(
     """
     found = []
     for outcome in outcomes:
-        if check := manifest.checks.get(outcome["id"]):
-            score = outcome["score"] if scores is None else scores.get(check.id)
-            more = {}
-            if check.kind == "basic":
-                more = {name: outcome.get(name) for name in ("hints", "facts", "compared")}
-            found.append(Feedback(check, outcome["verdict"], score, outcome["message"], **more))
+        check, more = manifest.checks[outcome["id"]], {}
+        score = outcome["score"] if scores is None else scores.get(check.id)
+        if check.kind == "basic":
+            more = {name: outcome.get(name) for name in ("hints", "facts", "compared")}
+        found.append(Feedback(check, outcome["verdict"], score, outcome["message"], **more))
     return found

@@ -75,25 +75,24 @@ class Item:
 
 def items(graded: GradedClass) -> list[Item]:
     """Every automatic check, those that most people fail first."""
-    people = [(entry.checks, entry.scores) for entry in counted(graded.entries)]
+    went = {check.id: [] for check in graded.manifest.checks.values() if check.coded}
+    for entry in counted(graded.entries):
+        total = sum(entry.scores.values())
+        for outcome in entry.checks:
+            own = entry.scores[outcome["id"]]
+            went[outcome["id"]].append((outcome, own, round(total - own, 6)))
     found = []
-    for check in graded.manifest.checks.values():
-        if not check.coded:
-            continue
-        outcomes = [outcome for checks, _ in people for outcome in checks]
-        outcomes = [outcome for outcome in outcomes if outcome["id"] == check.id]
-        failed = [outcome for outcome in outcomes if outcome["verdict"] != Verdict.PASSED]
-        own = [scores[check.id] for _, scores in people if check.id in scores]
-        rest = [sum(scores.values()) for _, scores in people if check.id in scores]
-        rest = [round(total - points, 6) for total, points in zip(rest, own)]
+    for id, people in went.items():
+        failed = [outcome for outcome, *_ in people if outcome["verdict"] != Verdict.PASSED]
         try:
-            related = correlation(own, rest) if len(own) >= FEWEST else None
-        except StatisticsError:  # all have the same
+            enough = people if len(people) >= FEWEST else []
+            related = correlation([own for _, own, _ in enough], [rest for *_, rest in enough])
+        except StatisticsError:  # nobody, or all have the same
             related = None
-        verdicts = Counter(outcome["verdict"] for outcome in failed)
-        messages = Counter(_first_line(outcome["details"]) for outcome in failed)
-        ends = verdicts.most_common(), messages.most_common(1)
-        found.append(Item(check, len(outcomes), len(outcomes) - len(failed), related, *ends))
+        verdicts = Counter(outcome["verdict"] for outcome in failed).most_common()
+        messages = Counter(_first_line(outcome["details"]) for outcome in failed).most_common(1)
+        numbers = len(people), len(people) - len(failed), related
+        found.append(Item(graded.manifest.checks[id], *numbers, verdicts, messages))
     return sorted(found, key=lambda item: item.passed - item.ran)
 
 
@@ -115,12 +114,11 @@ def sections(graded: GradedClass) -> list[tuple]:
     any).
     """
     entries = [e for e in graded.entries if e.person.enrolled and not excused(e)]
-    names = sorted({entry.person.section for entry in entries})
-    groups = {"all": entries}
+    groups, names = [("all", entries)], sorted({entry.person.section for entry in entries})
     if len(names) > 1:
-        groups |= {name: [e for e in entries if e.person.section == name] for name in names}
+        groups += [(name, [e for e in entries if e.person.section == name]) for name in names]
     rows = []
-    for name, people in groups.items():
+    for name, people in groups:
         totals = [entry.total for entry in counted(people)]
         middle = (mean(totals), median(totals)) if totals else (None, None)
         rows.append((line(name) or "none", len(people), len(totals), *middle))
