@@ -109,34 +109,29 @@ def _test(item, manifest, settings):
     check, hidden = item.check, item.check.kind == "hidden"
     extra = " (extra credit)" if manifest.questions[check.question].extra_credit else ""
     message = item.message or ("Passed." if item.verdict else NOT_RUN)
-    return {
-        "name": f"{check.id}: {check.title}{extra}",
-        "number": f"{check.question}.{check.id.split('-')[1]}",
-        "score": round(item.score, 4),
-        "max_score": check.points,
-        "status": "passed" if item.passed else "failed",
-        "output": _text("\n\n".join([message, *(f"Hint: {hint}" for hint in item.hints)])),
-        "output_format": "text",
-        "visibility": settings["hidden_visibility"] if hidden else "visible",
-        "tags": [check.question, check.kind, item.verdict or "not run"],
-    }
+    return _entry(
+        f"{check.id}: {check.title}{extra}",
+        "\n\n".join([message, *(f"Hint: {hint}" for hint in item.hints)]),
+        [check.question, check.kind, item.verdict or "not run"],
+        number=f"{check.question}.{check.id.split('-')[1]}",
+        score=round(item.score, 4),
+        max_score=check.points,
+        status="passed" if item.passed else "failed",
+        visibility=settings["hidden_visibility"] if hidden else "visible",
+    )
 
 
 def _for_staff(title, text):
     """An entry without points that no student sees. While there is one, Gradescope hides the total
     from students, too.
     """
-    return {
-        "name": f"For the staff: {title}",
-        "number": "0",
-        "score": 0,
-        "max_score": 0,
-        "status": "failed",
-        "output": _text(text),
-        "output_format": "text",
-        "visibility": "hidden",
-        "tags": ["staff"],
-    }
+    return _entry(f"For the staff: {title}", text, ["staff"])
+
+
+def _entry(name, output, tags, **more):
+    nothing = {"number": "0", "score": 0, "max_score": 0, "status": "failed"}
+    text = {"name": name, "output": _text(output), "output_format": "text", "tags": tags}
+    return text | {"visibility": "hidden"} | nothing | more
 
 
 def _text(text):

@@ -106,41 +106,6 @@ def grades(graded):
     return [(cell, row) for cell, row in zip(cells, plain, strict=True)]
 
 
-WAITING, ZERO, EXCUSED = ("", "", ""), ("0", "", "0"), ("EX", "", "")
-SOME = CODED[1:5]
-ABSENT = {"report": None, "written": {}}
-
-
-@pytest.mark.parametrize(
-    "changes, cells, remark",
-    [
-        (
-            {"pending": SOME},
-            WAITING,
-            f"not graded yet: 4 checks ({', '.join(SOME[:3])} and 1 more)",
-        ),
-        (ABSENT | {"source": "x.zip", "pending": CODED}, WAITING, "not graded yet"),
-        (ABSENT | {"refused": "no zip"}, ZERO, "refused: no zip"),
-        (ABSENT | {"source": ""}, ZERO, "nothing was handed in"),
-        (ABSENT | {"source": "", "excused": "illness"}, EXCUSED, "excused: illness"),
-        ({"pending": SOME, "excused": "left"}, EXCUSED, "excused: left"),
-        ("grader error", WAITING, "no grade: the grader failed: 1 check (1c-0-basic)"),
-    ],
-)
-def test_who_has_no_grade_yet_or_is_excused_has_no_points(graded, changes, cells, remark):
-    """Their cells change nothing in Canvas, nor what it has for somebody excused."""
-    report = full_report(random.Random(0))
-    if changes == "grader error":
-        changes = {}
-        fail(report, "1c-0-basic", "grader error", "x")
-    graded.entries = [replace(graded.entries[1], **{"report": report} | changes)]
-    ((cell, row),) = grades(graded)
-    assert (cell, row["automatic"], row["total"]) == cells
-    assert row["remarks"].split("; ")[0] == remark
-    for id in changes.get("pending", ()):
-        assert row[MANIFEST.checks[id].question] == ""
-
-
 def test_manual_points_count_in_their_question_and_have_a_reason(graded):
     mended, given = graded.entries[1:3]
     mended.report, mended.penalty = full_report(random.Random(0)), 0

@@ -2,6 +2,7 @@
 stranger. Numbers about a class, and who counts in them.
 """
 
+import csv
 import json
 import random
 import re
@@ -185,23 +186,46 @@ def test_pages_obey_no_stranger_and_need_no_network(changes):
     assert "<script" not in plain[0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "words", "absent"),
-    [
-        ({**UNGRADED, "refused": "It is HTML."}, ["It is HTML.", "collect_submission"], " of "),
-        ({**UNGRADED, "source": ""}, ["Nothing was handed in", "tell the staff"], " of "),
-        ({**UNGRADED, "pending": CODED}, ["Not graded yet", "nothing is wrong"], " of "),
-        ({"excused": "ill"}, ["Excused", "Points"], "Total"),
-        ({}, ["This is not a grade yet", "not your fault"], "Excused"),
-        ({"for_staff": ["git is missing"]}, ["Points"], "git is missing"),
-    ],
-    ids=["refused", "missing", "pending", "excused", "grader error", "for the staff"],
-)
-def test_a_page_says_what_its_state_means(changes, words, absent):
+SOME = CODED[1:5]
+ABSENT = UNGRADED | {"source": ""}
+FOUR = f"4 checks ({', '.join(SOME[:3])} and 1 more)"
+# State on the page of the class | cell for Canvas | remark in the other gradebook | words on the
+# person's page
+STATES = {
+    "refused | 0 | refused: It is HTML. | It is HTML. Please make": UNGRADED
+    | {"refused": "It is HTML."},
+    "nothing | 0 | nothing was handed in | If you did hand in, tell the staff": ABSENT,
+    "not graded yet | | not graded yet | We have your submission": UNGRADED | {"pending": CODED},
+    f"not graded yet | | not graded yet: {FOUR} | 4 checks have still": {"pending": SOME},
+    "excused | EX | excused: ill | Excused": ABSENT | {"excused": "ill"},
+    "excused | EX | excused: ill | Excused ": {"pending": SOME, "excused": "ill"},
+    "grader error | | no grade: the grader failed: 1 check (1c-7-hidden) | which is not your": {},
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_pages_and_gradebooks_say_what_the_state_of_a_submission_means(state):
+    """What has no grade yet changes nothing in Canvas, nor what it has for somebody excused."""
+    changes = STATES[state]
+    of_class, cell, remark, words = (text.strip() for text in state.split("|"))
     graded = one(**changes)
-    page = shown(rendered(graded)[0])
-    assert all(word in page for word in words) and absent not in page
-    assert changes.get("for_staff", [""])[0] in gradebook.plain(graded)
+    page, staff = rendered(graded)
+    assert words in shown(page)
+    assert ("Total" in shown(page)) == ("report" not in changes and "excused" not in changes)
+    assert re.search(rf">{of_class}<.*?<strong>[–\d.]+</strong>", staff)
+    canvas = list(csv.reader(gradebook.canvas(graded)[0].splitlines()))
+    plain = gradebook.plain(graded).removeprefix("\ufeff").splitlines()
+    row = next(csv.DictReader(plain))
+    assert (canvas[2][5], row["automatic"], row["total"]) == (cell, "", cell.strip("EX"))
+    assert row["remarks"].split("; ")[0] == remark
+    for id in changes.get("pending", ()):
+        assert row[MANIFEST.checks[id].question] == ""
+
+
+def test_what_is_for_the_staff_is_not_on_the_page():
+    graded = one(for_staff=["git is missing"])
+    assert "git is missing" not in rendered(graded)[0]
+    assert "git is missing" in gradebook.plain(graded)
 
 
 def test_grading_json_has_the_whole_report(graded, out):
@@ -309,10 +333,6 @@ def test_only_final_grades_of_people_in_the_roster_count(graded, out):
     assert len(names) == sum(entry.report is not None for entry in graded.entries) - 4
     page = (out / "class.html").read_text(encoding="utf-8")
     assert "2 people have checks that are not graded yet. They have no total" in shown(page)
-    rows = re.findall(r"(?s)<tr data-section.*?</tr>", page)
-    for entry, state in ((waiting, "not graded yet"), (untouched, "not graded yet"), (ill, "exc")):
-        (row,) = [row for row in rows if f"students/{entry.folder}/" in row]
-        assert f">{state}" in row and ("<strong>–</strong>" in row) == bool(entry.pending)
     for entries in ([], [Entry(Person("1", "A"), "a")]):
         assert "Nothing is graded yet." in shown(class_page.page(a_class(*entries)))
 
