@@ -45,10 +45,10 @@ def out(graded, tmp_path_factory):
     """Their pages, and in the folder `kinds` one of every kind."""
     out = tmp_path_factory.mktemp("class")
     write_reports(graded, out)
-    many = one("a `long` message " * 30, handout="handout.html", compared=NUMBERS)
+    many = class_with("a `long` message " * 30, handout="handout.html", compared=NUMBERS)
     long = "vanilla.nopretrain.dev.predictions" * 2
     fail(many.entries[0].report, "1e-2-basic", "wrong answer", f"{long} doesn't exist yet.")
-    refused = one(refused="It is an HTML page.", **UNGRADED)
+    refused = class_with(refused="It is an HTML page.", **UNGRADED)
     (out / "kinds").mkdir()
     for name, text in {
         "class": class_page.page(make_class(40)),
@@ -60,7 +60,7 @@ def out(graded, tmp_path_factory):
     return out
 
 
-def one(text="plain", handout="", compared=None, **changes):
+def class_with(text="plain", handout="", compared=None, **changes):
     """A class of one, and of somebody absent, in which everything that strangers write is `text`;
     changes: of the entry.
     """
@@ -99,7 +99,7 @@ def shown(page):
 
 
 def test_a_page_tells_points_penalty_messages_and_written_parts():
-    graded = one("it is 3 and should be 4", days_late=2, penalty=0.2)
+    graded = class_with("it is 3 and should be 4", days_late=2, penalty=0.2)
     full = sum(check["score"] for check in graded.entries[0].checks)
     parts = [check for check in MANIFEST.checks.values() if not check.coded]
     left = sum(check.points for check in parts if check.id != "1g-0-written")
@@ -119,7 +119,7 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
 
 @pytest.mark.parametrize("handout", ["", "https://course.example/a5/handout.html"])
 def test_the_score_and_where_to_start_come_first(handout):
-    graded = one(report=full_report(random.Random()), handout=handout)
+    graded = class_with(report=full_report(random.Random()), handout=handout)
     assert "Start here" not in rendered(graded)[0]
     lost = "5d-1-basic", "5d-4-hidden", "5e-0-basic"
     for id in lost:
@@ -135,7 +135,7 @@ def test_the_score_and_where_to_start_come_first(handout):
 
 
 def test_what_passed_and_what_is_hidden_is_folded_and_a_message_stands_once():
-    graded = one("it is 3")
+    graded = class_with("it is 3")
     ids = "5e-0-basic", "5e-3-basic", "5e-9-basic"
     for id in ids:
         fail(graded.entries[0].report, id, "exception", "encoder.py, line 7: KeyError: 'once'")
@@ -148,7 +148,7 @@ def test_what_passed_and_what_is_hidden_is_folded_and_a_message_stands_once():
 
 
 def test_wrong_numbers_are_outlined_beside_the_right_ones():
-    page = rendered(one(compared=NUMBERS))[0]
+    page = rendered(class_with(compared=NUMBERS))[0]
     first = re.findall(r'(?s)<table class="numbers".*?</table>', page)[:2]
     marked = [re.findall("<mark>(.*?)</mark>", table) for table in first]
     assert marked == [["0.125", "−0.25"], ["9.5", "nan"]]
@@ -157,7 +157,7 @@ def test_wrong_numbers_are_outlined_beside_the_right_ones():
 
 
 def test_hidden_checks_keep_their_secrets():
-    graded = one()
+    graded = class_with()
     for check in graded.entries[0].checks:
         if check["id"].endswith("-hidden"):
             secret = {name: [["SECRET"]] for name in ("expected", "got", "wrong")}
@@ -175,7 +175,9 @@ def test_pages_obey_no_stranger_and_need_no_network(changes):
     def names(page):
         return Counter((tag, tuple(attrs)) for tag, attrs in page.tags)
 
-    plain, hostile = (rendered(one(text, **changes, refused=text)) for text in ("plain", HOSTILE))
+    plain, hostile = (
+        rendered(class_with(text, **changes, refused=text)) for text in ("plain", HOSTILE)
+    )
     for text, benign in zip(hostile, plain):
         there, expected = Page(text), Page(benign)
         assert names(there) == names(expected) and there.balanced
@@ -208,7 +210,7 @@ def test_pages_and_gradebooks_say_what_the_state_of_a_submission_means(state):
     """What has no grade yet changes nothing in Canvas, nor what it has for somebody excused."""
     changes = STATES[state]
     of_class, cell, remark, words = (text.strip() for text in state.split("|"))
-    graded = one(**changes)
+    graded = class_with(**changes)
     page, staff = rendered(graded)
     assert words in shown(page)
     assert ("Total" in shown(page)) == ("report" not in changes and "excused" not in changes)
@@ -223,7 +225,7 @@ def test_pages_and_gradebooks_say_what_the_state_of_a_submission_means(state):
 
 
 def test_what_is_for_the_staff_is_not_on_the_page():
-    graded = one(for_staff=["git is missing"])
+    graded = class_with(for_staff=["git is missing"])
     assert "git is missing" not in rendered(graded)[0]
     assert "git is missing" in gradebook.plain(graded)
 
