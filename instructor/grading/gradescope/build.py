@@ -9,7 +9,7 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, Context
+from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, GRADED, Context
 from common.command_line import number
 from common.files import UserError, read_text, writing
 from instructor import ROOT
@@ -19,7 +19,7 @@ from instructor.course import read_course
 from instructor.release.build import tracked_files
 from instructor.release.starter import starter_tree
 from jobs.presets import PRESETS
-from jobs.problem1.data import Data
+from jobs.problem1.data import SPLITS, TEST_ANSWERS, Data
 
 from .results import GRADER_FAILED, ungraded
 
@@ -39,10 +39,7 @@ instructor/datasets/worlds/exercises.py instructor/datasets/worlds/names.py
 instructor/datasets/worlds/worlds.toml
 """.split()
 STAYS_HERE = ("instructor/grading/gradescope/build.py", "instructor/checks/solving.py")
-DATA = ("wiki.txt", "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv")
-GOLD = "birth_test.tsv"
 NEEDED = ("torch", "numpy", "tqdm", "pyseccomp")
-GRADED = ("laptop", "gpu")
 SECONDS = 480  # for all checks: Gradescope gives 600 by default, and 0 points after that
 MARGIN = 90  # for the time around the checks: probing the isolation, importing torch
 EXECUTABLE = ("setup.sh", "run_autograder")
@@ -110,28 +107,23 @@ def sources() -> dict[str, bytes]:
 
 def _worlds(preset, data, gold):
     """The corpora, questions and answers, each in its preset's folder."""
-    if (data or gold) and not preset:
-        raise UserError(
-            "--data and --gold also need --preset: laptop or gpu, as used for the results."
-        )
+    context = Context(ROOT, preset, data, gold or ROOT / "instructor" / "gold", {})
     if data and not gold:
         raise UserError(
             f"The answers of the test questions in {data} are not in this repository. Give their "
             "folder: --gold DIR."
         )
-    content, ours = {}, ROOT / "instructor" / "gold"
-    for name in (preset,) if preset else GRADED:
-        place = Path(PRESETS[name].data)
-        questions = data or ROOT / "data" / place
-        answers = (gold or ours) / place / GOLD
-        if gold and not answers.is_file():
-            answers = gold / GOLD  # a folder for this preset only
-        Data(questions, PRESETS[name].block_size, answers.parent).questions("test")  # they fit
-        for file in DATA:
-            read_text(questions / file)
-            content[("data" / place / file).as_posix()] = (questions / file).read_bytes()
-        content[("instructor/gold" / place / GOLD).as_posix()] = answers.read_bytes()
-    context = Context(ROOT, preset, data, gold or ours, {})
+    content = {}
+    for world in [PRESETS[name] for name in ((preset,) if preset else GRADED)]:
+        place, questions = Path(world.data), context.data_of(world)
+        answers = context.gold / place
+        if not (answers / TEST_ANSWERS).is_file():
+            answers = context.gold  # a folder for this preset only
+        Data(questions, world.block_size, answers).questions("test")  # they fit
+        for name in ("wiki.txt", *SPLITS.values()):
+            content[("data" / place / name).as_posix()] = read_text(questions / name).encode()
+        name = ("instructor/gold" / place / TEST_ANSWERS).as_posix()
+        content[name] = (answers / TEST_ANSWERS).read_bytes()
     content |= {f"data/{name}": context.path(name).read_bytes() for name in EXERCISES}
     return content | {
         f"instructor/gold/{name}": context.gold_path(name).read_bytes()
@@ -175,7 +167,7 @@ def add_parser(commands) -> None:
     option("--preset", choices=GRADED, help=text)
     text = "a cohort's own corpus and questions (with --preset and --gold)"
     option("--data", type=Path, help=text)
-    option("--gold", type=Path, help="the folder of the answers to their test questions")
+    option("--gold", type=Path, help="the folder of the answers to the test questions")
     option(
         "--hidden-visibility",
         choices=("visible", "after_due_date", "after_published", "hidden"),

@@ -115,6 +115,7 @@ def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
 def test_the_zip_has_no_students_package_and_no_seed(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
+        assert "data/wiki.txt" in names and "data/laptop/wiki.txt" in names
         outside = ("instructor/datasets/worlds/editions", "src/submission", "tests", ".")
         assert not [name for name in names if name.startswith(outside)]
         seeds = "|".join(map(str, (EXERCISE_SEED, *(seed for seed, _ in EDITIONS.values()))))
@@ -185,10 +186,10 @@ GPU = ("--preset", "gpu", "--gold")
 @pytest.mark.parametrize(
     "arguments, says",
     [
-        (["a.zip", "--data", DATA], "need --preset"),
+        (["a.zip", "--data", DATA], "needs --preset"),
         (["a.zip", "--data", DATA, "--preset", "laptop"], "--gold DIR"),
         (["a.zip", *GPU, ROOT / "instructor" / "gold" / "laptop"], "does not answer the quest"),
-        (["a.zip", *GPU, ROOT / "nowhere"], "does not exist"),
+        (["a.zip", *GPU, ROOT / "nowhere"], "is not a folder. Check --gold"),
         (["a.tar"], "name of a zip"),
         (["."], "name of a zip"),
     ],
