@@ -14,6 +14,7 @@ from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, row
 
 from common.files import UserError
 from conftest import manifest_text
+from instructor.grading import text
 from instructor.grading.decisions import Decisions, Mark, Part
 from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Submission
@@ -60,7 +61,9 @@ def test_marks_count_and_one_that_vanishes_is_said(tmp_path, graded, grade, caps
     marks(tmp_path, "eva", ("ada", '"1,5"'), ("ben", 0.5))
     grade()
     assert written(tmp_path) == {"ada": 1.5, "ben": 0.5} and "by eva" in page_of(tmp_path, "ada")
-    said = f"'ada': {before:g}, now {before + 1.5:g}: mark {PART}: 1.5 (by eva)"
+    said = (
+        f"'ada': {text.points(before)}, now {text.points(before + 1.5)}: mark {PART}: 1.5 (by eva)"
+    )
     assert said in capsys.readouterr().out
     marks(tmp_path, "eva", ("ada", 1.5))
     grade()
@@ -119,8 +122,8 @@ def test_marks_follow_the_points_of_their_part(tmp_path, graded, grade, monkeypa
     half = re.sub(rf'(?s)(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{MOST / 2:g}", TEXT, count=1)
     of_question = rf"(?s)(\[questions.{question}\].*?points = )[\d.]+"
     half = re.sub(of_question, rf"\g<1>{total - MOST / 2:g}", half, count=1)
-    for text, share in ((half, 0.5), (TEXT, 1)):
-        (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+    for changed, share in ((half, 0.5), (TEXT, 1)):
+        (tmp_path / "manifest.toml").write_text(changed, encoding="utf-8")
         for place in ("instructor.grading.graded_class", "checks.support.session"):
             monkeypatch.setattr(f"{place}.MANIFEST", tmp_path / "manifest.toml")
         grade()
@@ -292,7 +295,8 @@ def test_other_rules_for_late_work_are_told(tmp_path, grade, capsys):
     capsys.readouterr()
     grade(late_percent=20)
     (after,) = load_class(tmp_path / "out").entries
-    said = f"{before.total:g}, now {after.total:g}: penalty: 20%, was 10% (for lateness)"
+    totals = f"{text.points(before.total)}, now {text.points(after.total)}"
+    said = f"{totals}: penalty: 20%, was 10% (for lateness)"
     assert said in capsys.readouterr().out
 
 
