@@ -1,6 +1,7 @@
 """Values as text, and untrusted text made safe to show in a line."""
 
 import re
+import unicodedata
 from datetime import datetime
 
 # Control characters and those that change the writing direction; ZWJ and ZWNJ stay: some scripts
@@ -14,6 +15,16 @@ UNSEEN = (
 def line(text: str) -> str:
     """A name or a remark in one line, without control characters, that can be written as UTF-8."""
     return " ".join(re.sub(UNSEEN, "", text).split()).encode("utf-8", "replace").decode("utf-8")
+
+
+def clean(text: str) -> str:
+    """A name of a file, a person or a branch, cleaned where it enters: one line that can be stored,
+    compared and printed anywhere.
+
+    Bytes that are no text become visible, and accents are composed in the same way on all systems.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return line(unicodedata.normalize("NFC", text))
 
 
 def points(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """Takes the commit of a clone that counts, as a zip: then it is a submission as any other."""
 
 import stat
+import tempfile
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,36 +11,28 @@ from autograder.intake import Limits, Refused, home_of
 from checks.support.staging import limit_of
 from common.files import writing
 from instructor.grading.private import private
-from instructor.grading.text import moment
+from instructor.grading.text import clean, moment
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
 from .contents import ADVICE, NONE
 from .find import Found
-from .names import clean
-from .repository import HASH, Blob, Commit, Repository, Unreadable, reading
-
-SUBMODULE = 0o160000
+from .repository import AGAIN, HASH, Repository, Unreadable
 
 
 def take_commit(
-    found: Found,
-    archive: Path,
-    at: datetime | None = None,
-    branch: str | None = None,
-    graded: str | None = None,
+    found: Found, at: datetime | None = None, branch: str = "", graded: str | None = None
 ) -> tuple[Found, str, str]:
     """Write the files of the commit that counts into a zip.
 
     Args:
-        found: a submission with a repository.
-        archive: the zip to write.
+        found: a submission with a repository; its source is the zip to write.
         at: the deadline; by default, the last commit counts.
-        branch: by default, what HEAD names.
+        branch: "" for what HEAD names.
         graded: the commit that the first run after this deadline graded.
 
     Returns:
-        The submission with the zip as its source and its time, or with its problem; the hash of
-        the commit, or ""; and remarks for the staff and the student.
+        The submission with the commit's label and time, or with its problem; the hash of the
+        commit, or ""; and remarks for the staff and the student.
 
     Raises:
         Unreadable: the clone is damaged or incomplete, or git is missing.
@@ -48,41 +41,36 @@ def take_commit(
     remarks, commit = [], None
     found = replace(found, problem="")  # of the folder
     try:
-        with reading(found.repository) as clone:
+        with tempfile.TemporaryDirectory(prefix="clone-") as ours:
+            clone = Repository(found.repository, Path(ours))
             tip = _tip(clone, branch, remarks)
             commit = clone.last([tip], at and at.timestamp())
             remarks += _remarks(clone, tip, commit, at, graded)
             if not commit:
                 raise Refused(" ".join([f"It has no commit before {moment(at)}.", *remarks]))
-            found = replace(
-                found,
-                source=archive,
-                label=f"{found.label} at {commit.hash[:12]}",
-                submitted=_time(commit),
-            )
-            _write(clone, _find_files(clone, commit.hash), archive)
+            label, submitted = f"{found.label} at {commit.hash[:12]}", _time(commit)
+            found = replace(found, label=label, submitted=submitted)
+            _write(clone, commit.hash, found.source)
     except Refused as error:
         found = replace(found, problem=str(error))
     return found, commit.hash if commit else "", " ".join(remarks)
 
 
-def _tip(clone: Repository, wanted: str | None, remarks: list[str]) -> str:
+def _tip(clone, wanted, remarks):
     """The hash of the branch that counts: a named one, what HEAD names, or the only one."""
-    names = sorted(clone.branches)
     if not wanted and HASH.fullmatch(clone.head):
         remarks.append(f"{clone.head[:12]} was checked out by hand: its history counts.")
         return clone.head
-    if not names and clone.has_objects:
-        raise Unreadable("It has no branch: the clone was interrupted. Clone it again.")
-    if not names:
+    if not clone.branches and clone.has_objects:
+        raise Unreadable(f"It has no branch: the clone was interrupted. {AGAIN}")
+    if not clone.branches:
         raise Refused("It is empty.")
     name = wanted or clone.head
-    if name not in names and not wanted and len(names) == 1:
-        name = names[0]
-        remarks.append(f"Its only branch is {name}, which counts.")
-    if name in names:
+    if name in clone.branches:
         return clone.branches[name]
-    which = f"It has no branch {name}, but {', '.join(names[:5])}."
+    if len(clone.branches) == 1 and not wanted:
+        return next(iter(clone.branches.values()))
+    which = f"It has no branch {name}, but {', '.join(sorted(clone.branches)[:5])}."
     if wanted:
         raise Refused(which)
     raise Unreadable(f"{which} Choose one: git checkout NAME in the clone.")
@@ -106,7 +94,7 @@ def _remarks(clone, tip, commit, at, graded):
     return remarks
 
 
-def _time(commit: Commit) -> datetime | None:
+def _time(commit):
     """When, in UTC; None if it is no time of these centuries."""
     return datetime.fromtimestamp(commit.time, UTC) if 0 < commit.time < 1 << 32 else None
 
@@ -117,31 +105,19 @@ def _dated(commit, at):
     return moment(time.astimezone(at.tzinfo if at else UTC)) if time else "without a valid time"
 
 
-# The files
-
-
-def _find_files(clone: Repository, commit: str) -> dict[str, Blob]:
-    """The files of the submission in a commit, by name."""
+def _write(clone, commit, archive):
+    """Write the submission in a commit as a zip, with its modes: the intake refuses links."""
     files = {PurePosixPath(name): blob for name, blob in clone.files(commit).items()}
     home = home_of(files, STUDENT_FILES, FOLDERS)
     if not home:
-        modules = [path for path, blob in files.items() if stat.S_IFMT(blob.mode) == SUBMODULE]
-        module = f" {modules[0]} is a submodule, whose files are elsewhere." if modules else ""
-        raise Refused(clean(f"Its commit has {NONE}.{module} {ADVICE}"))
-    names = {
-        path.relative_to(home).as_posix(): blob
-        for path, blob in files.items()
-        if path.parent in (home, *(home / folder for folder in FOLDERS))
-    }
-    return {name: blob for name, blob in names.items() if limit_of(name) is not None}
-
-
-def _write(clone, files, archive):
-    """Write the zip, with the modes of the commit: the intake refuses links."""
+        raise Refused(f"Its commit has {NONE}, unless in a submodule, which is elsewhere. {ADVICE}")
+    homes = (home, *(home / folder for folder in FOLDERS))
+    names = {path.relative_to(home).as_posix(): path for path in files if path.parent in homes}
+    files = {name: files[path] for name, path in names.items() if limit_of(name) is not None}
     plain = {name: blob for name, blob in files.items() if stat.S_ISREG(blob.mode)}
     for name, blob in plain.items():
         if blob.size is None:
-            raise Unreadable(f"It lacks {clean(name)}. Clone it again, without --filter.")
+            raise Unreadable(f"It lacks {clean(name)}. {AGAIN}")
         if blob.size > limit_of(name):
             raise Refused(
                 f"{clean(name)} is larger than the limit of {limit_of(name)} bytes. Is it the "

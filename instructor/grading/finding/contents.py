@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from autograder.intake import Refused, home_of
+from instructor.grading.text import clean
 from jobs.deliverables import FOLDERS, STUDENT_FILES, original_name
-
-from .names import clean
 
 PASSED_OVER = {"__macosx", "thumbs.db", "desktop.ini", "__pycache__"}
 ADVICE = "Hand in the submission.zip that ./collect_submission.sh makes, or the files in it."
@@ -18,23 +17,19 @@ NONE = f"none of {', '.join(STUDENT_FILES)}"
 def locate(path: Path) -> tuple[Path, str]:
     """The zip or folder to grade of a submission at `path`, and what is wrong with it, or ""."""
     try:
-        return _locate(path), ""
+        if path.is_symlink():
+            return path, "It is a link, which is not followed. Put the file or folder itself there."
+        if path.is_dir():
+            return _inside(path), ""
+        if not path.is_file():
+            return path, "It is neither a file nor a folder. Hand it in again."
+        if path.suffix.lower() != ".zip":
+            return path, clean(f"It is a single {path.suffix} file, not a zip. {ADVICE}")
+        return path, ""
     except Refused as error:
         return path, str(error)
     except OSError as error:
         return path, f"It cannot be read: {error.strerror}."
-
-
-def _locate(path):
-    if path.is_symlink():
-        raise Refused("It is a link, which is not followed. Put the file or folder itself there.")
-    if path.is_dir():
-        return _inside(path)
-    if not path.is_file():
-        raise Refused("It is neither a file nor a folder. Hand it in again.")
-    if path.suffix.lower() != ".zip":
-        raise Refused(clean(f"It is a single {path.suffix} file, not a zip. {ADVICE}"))
-    return path
 
 
 def _inside(top):

@@ -15,6 +15,7 @@ from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
 from instructor.grading.grades import Person, Submission
 from instructor.grading.settings import Settings
+from instructor.grading.text import clean
 
 from .commits import take_commit
 from .find import Found, find_submissions
@@ -47,8 +48,11 @@ def match_submissions(folder: Path, settings: Settings, roster: Roster) -> list[
                 f"The class's folder, {folder}, is inside the submissions, {place}. Use a folder "
                 "elsewhere."
             )
-        where = "" if len(settings.submissions) == 1 else f"{os.path.relpath(place, folder)}/"
-        found += [replace(item, label=where + item.label) for item in find_submissions(place)]
+        base = place if len(settings.submissions) == 1 else folder
+        found += [
+            replace(item, label=clean(os.path.relpath(item.path, base)))
+            for item in find_submissions(place)
+        ]
     if settings.at and not any(item.repository for item in found):
         raise UserError(
             "settings.toml: `at` chooses commits, but there are no clones among the submissions. "
@@ -91,86 +95,66 @@ def keep_found(
     Raises:
         UserError: somebody has, although they may not: perhaps the wrong folder.
     """
-    before = state.submissions()
+    before, submissions = state.submissions(), {}
+    # the first run after a deadline keeps which commit counted, for remarks of later ones
     graded = json.loads(state.get(GRADED) or "{}")
-    submissions = [
-        _taken(state, settings, item, person, remark, extensions, before, graded)
-        for item, person, remark in matched
-    ]
-    # a folder may be named twice, and an export may name a person twice
-    submissions = [*{(item.source, item.person): item for item in submissions}.values()]
-    now = {submission.person for submission in submissions}
-    lost = {item.person for item in before if item.digest} - now
+    for item, person, remark in matched:
+        try:
+            if item.repository:
+                at = settings.at and deadline(settings.at, extensions.get(person.id, 0))
+                key = f"{at and at.isoformat()} {settings.branch} {person.id}/{item.label}"
+                item = replace(item, source=_archive(state.path.parent, item))
+                item, commit, more = take_commit(item, at, settings.branch, graded.get(key))
+                remark = " ".join(filter(None, (remark, more)))
+                if commit and at and at <= datetime.now(UTC):
+                    graded.setdefault(key, commit)
+            digest = "" if item.problem else digest_submission(item.source)
+            stored = _stored(item, person, digest, item.problem or remark)
+        # perhaps temporary: an earlier grade is kept, and without one there is none
+        except (OSError, Unreadable) as error:
+            remark = f"It cannot be read now: {getattr(error, 'strerror', error)}"
+            stored = _stored(item, person, UNREAD + item.label, remark)
+            for known in before:
+                if (known.source, known.person) == (stored.source, person.id) and known.digest:
+                    stored = replace(known, remark=remark)
+        # a folder may be named twice, and an export may name a person twice
+        submissions[stored.source, person.id] = stored
+    lost = {item.person for item in before if item.digest} - {id for _, id in submissions}
     if roster.people:  # others have left
         lost &= {person.id for person in roster.people}
-    lost = sorted(lost)
     if lost and not only:
         raise UserError(
             f"{len(lost)} people had a submission in the last run and have none now: "
-            f"{', '.join(lost[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
+            f"{', '.join(sorted(lost)[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
             "files back, or add their folder to `submissions` in settings.toml. If they are "
             "gone on purpose, add --only: then what is there now counts, and nothing else."
         )
     # Keep the order in which they were first found: without times, the last one is the latest.
     first = {(item.digest, item.person): n for n, item in enumerate(before)}
-    submissions.sort(key=lambda item: first.get((item.digest, item.person), len(before)))
-    state.put_found(people, submissions)
+    state.put_found(
+        people,
+        sorted(
+            submissions.values(),
+            key=lambda item: first.get((item.digest, item.person), len(before)),
+        ),
+    )
     state.put(**{GRADED: json.dumps(graded)})
 
 
-def _taken(state, settings, item, person, remark, extensions, before, graded):
+def _stored(item, person, digest, remark):
     """The submission as the state stores it."""
-    source, unread = item.source, ""
-    try:
-        if item.repository:
-            source = _archive(state.path.parent, item)
-            item, more = _commit(settings, item, source, person, extensions, graded)
-            remark = " ".join(filter(None, (remark, more)))
-            source = item.source
-        digest = "" if item.problem else digest_submission(source)
-    # perhaps temporary: an earlier grade is kept, and without one there is none
-    except OSError as error:
-        unread = f"It cannot be read now: {error.strerror}."
-    except Unreadable as error:
-        unread = f"It cannot be read now: {error}"
-    path = os.fsencode(source.absolute())
-    if unread:
-        digest = UNREAD + item.label
-        for known in before:
-            if (known.source, known.person) == (path, person.id) and known.digest:
-                return replace(known, remark=unread)
+    submitted = item.submitted and item.submitted.isoformat()
+    source, entry = os.fsencode(item.source.absolute()), os.fsencode(item.path.name)
     return Submission(
-        item.label,
-        person.id,
-        path,
-        digest,
-        item.submitted and item.submitted.isoformat(),
-        item.late,
-        unread or item.problem or remark,
-        os.fsencode(item.entry),
-        item.system,
+        item.label, person.id, source, digest, submitted, item.late, remark, entry, item.system
     )
 
 
 def _archive(folder, clone):
     """The zip of a clone's commit: the same for all of its commits."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", clone.label)[:100]
-    unique = hashlib.sha256(os.fsencode(clone.source.absolute())).hexdigest()[:12]
+    unique = hashlib.sha256(os.fsencode(clone.path.absolute())).hexdigest()[:12]
     return folder / COMMITS / f"{plain}-{unique}.zip"
-
-
-def _commit(settings, clone, archive, person, extensions, graded):
-    """The submission with a zip of the commit that counts in place of the clone, and remarks. The
-    first run after a deadline decides which commit that is, for remarks of later ones.
-    """
-    at = settings.at and deadline(settings.at, extensions.get(person.id, 0))
-    key = f"{at and at.isoformat()} {settings.branch} {person.id}/{clone.label}"
-    taken, commit, remarks = take_commit(
-        clone, archive, at, settings.branch or None, graded.get(key)
-    )
-    if commit and at and at <= datetime.now(UTC):
-        graded.setdefault(key, commit)
-    return taken, remarks
 
 
 def to_grade(state: State) -> dict[str, str]:

@@ -4,8 +4,8 @@ import shlex
 
 from common.files import UserError
 from instructor.grading.grades import Entry, GradedClass
+from instructor.grading.text import clean
 
-from .names import clean
 from .roster import Roster
 
 

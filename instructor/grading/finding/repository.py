@@ -5,7 +5,6 @@ Git gets a folder of ours with our configuration, and of the clone its objects a
 no work tree, no checkout, no filter, no network.
 """
 
-import contextlib
 import functools
 import os
 import re
@@ -13,21 +12,20 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from autograder.intake import Refused
-
-from .names import clean
+from instructor.grading.text import clean
 
 LARGEST = 16 << 20  # bytes of a list of branches or files
 MOST_OBJECTS = 200_000  # files of objects and branches
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
 USED = ("HEAD", "config", "packed-refs", "objects", "refs")  # of a clone; nothing else is looked at
-PUSHED = "refs/remotes/origin/"
+ELSEWHERE = ("objects/info/alternates", "shallow", "reftable")  # what shows that parts are missing
+LOCAL, PUSHED = "refs/heads/", "refs/remotes/origin/"
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-AGAIN = "Clone it again."
+AGAIN = "Clone it again: git clone URL FOLDER, with no option but --branch, --bare or --mirror."
 CONFIG = """[core]
     repositoryformatversion = 1
     bare = true
@@ -44,16 +42,14 @@ class Unreadable(Exception):
     """The clone cannot be read now, for a reason that may be the staff's; the message says it."""
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """A commit: its hash, and when its author says that it was made, in seconds since 1970."""
 
     hash: str
     time: int
 
 
-@dataclass(frozen=True)
-class Blob:
+class Blob(NamedTuple):
     """A file in a commit: its mode, which is that of a file system, the hash of its content, and
     its size in bytes; None if the clone lacks it.
     """
@@ -73,76 +69,65 @@ def git_folder(path: Path) -> Path | None:
     return path if bare else None
 
 
-@contextlib.contextmanager
-def reading(path: Path) -> Iterator["Repository"]:
-    """Open a clone.
+class Repository:
+    """A clone.
+
+    Args:
+        path: the clone.
+        ours: an empty folder.
+
+    Attributes:
+        head: the branch or hash that HEAD names; "" if it is damaged.
+        branches: the hash of each branch by its name: as it was fetched, if it was.
+        tips: the hashes of all branches, and of what was not pushed.
 
     Raises:
         Unreadable: it is damaged, or needs something outside of it; git is missing.
         OSError: it cannot be read.
     """
-    if not shutil.which("git"):
-        raise Unreadable("git is not installed on this machine (apt install git).")
-    folder = git_folder(path)
-    _require_whole(folder)
-    with tempfile.TemporaryDirectory(prefix="clone-") as ours:
-        yield Repository(folder, Path(ours))
 
-
-def _require_whole(git):
-    """Raise Unreadable unless all of a clone's objects and branches are in its own folder."""
-    if git.is_symlink() or not git.is_dir():
-        raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
-    for name, why in (
-        ("objects/info/alternates", "It borrows objects. Clone it without --shared, --reference."),
-        ("shallow", "It lacks older commits. Fetch them: git fetch --unshallow."),
-        ("reftable", "Its branches are in a reftable. Clone it with --ref-format=files."),
-    ):
-        if os.path.lexists(git / name):
-            raise Unreadable(why)
-    paths = [git / name for name in USED if os.path.lexists(git / name)]
-    for number, path in enumerate(paths):
-        mode = os.lstat(path).st_mode
-        if stat.S_ISDIR(mode):
-            paths += path.iterdir()
-        elif not stat.S_ISREG(mode) or number > MOST_OBJECTS:
-            raise Unreadable(f"It has links, devices, or too many files of objects. {AGAIN}")
-
-
-class Repository:
-    """An open clone; see `reading`.
-
-    Args:
-        git: the clone's own folder.
-        ours: an empty folder.
-
-    Attributes:
-        head: the branch or hash that HEAD names; "" if it is damaged.
-        tips: the hashes of all branches.
-        branches: the hash of each branch by its name: as it was fetched, if it was.
-    """
-
-    def __init__(self, git: Path, ours: Path):
-        self.git, self.ours = git.absolute(), ours
-        sha256 = re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", _text(git / "config"))
+    def __init__(self, path: Path, ours: Path):
+        if not shutil.which("git"):
+            raise Unreadable("git is not installed on this machine (apt install git).")
+        self.git, self.ours = git_folder(path).absolute(), ours
+        self._require_whole()
+        sha256 = re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", self._text("config"))
         config = CONFIG.format(format="sha256" if sha256 else "sha1")
         (ours / "config").write_text(config, encoding="utf-8")
-        (ours / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
+        (ours / "HEAD").write_text(f"ref: {LOCAL}none\n", encoding="utf-8")
         for name in ("packed-refs", "refs"):
             (ours / name).symlink_to(self.git / name)
-        head = _text(git / "HEAD").strip()
-        is_valid = head.startswith("ref: refs/heads/") or HASH.fullmatch(head)
-        self.head = clean(head.removeprefix("ref: refs/heads/")) if is_valid else ""
-        rows = self._git("for-each-ref", "--format=%(objectname) %(refname)").split(b"\n")[:-1]
-        rows = (row.decode("utf-8", "surrogateescape").partition(" ") for row in rows)
-        refs = {ref: hash for hash, _, ref in rows}
-        self.branches = {
-            clean(ref.removeprefix(kind)): hash
-            for kind in ("refs/heads/", PUSHED)
-            for ref, hash in refs.items()
-            if ref.startswith(kind) and ref != f"{PUSHED}HEAD"
-        }
-        self.tips = {hash for ref, hash in refs.items() if ref.startswith(("refs/heads/", PUSHED))}
+        head = self._text("HEAD").strip()
+        is_valid = head.startswith(f"ref: {LOCAL}") or HASH.fullmatch(head)
+        self.head = clean(head.removeprefix(f"ref: {LOCAL}")) if is_valid else ""
+        self.branches, self.tips = {}, set()
+        for kind in (LOCAL, PUSHED):
+            rows = self._git("for-each-ref", "--format=%(objectname) %(refname)", kind)
+            for row in rows.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+                hash, _, ref = row.partition(" ")
+                self.tips.add(hash)
+                if ref != f"{PUSHED}HEAD":
+                    self.branches[clean(ref.removeprefix(kind))] = hash
+
+    def _require_whole(self):
+        """Raise Unreadable unless all of the clone's objects and branches are in its own folder."""
+        if self.git.is_symlink() or not self.git.is_dir():
+            raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
+        for name in ELSEWHERE:
+            if os.path.lexists(self.git / name):
+                raise Unreadable(f"It is not whole, as its {name} says. {AGAIN}")
+        paths = [self.git / name for name in USED if os.path.lexists(self.git / name)]
+        for number, path in enumerate(paths):
+            mode = os.lstat(path).st_mode
+            if stat.S_ISDIR(mode):
+                paths += path.iterdir()
+            elif not stat.S_ISREG(mode) or number > MOST_OBJECTS:
+                raise Unreadable(f"It has links, devices, or too many files of objects. {AGAIN}")
+
+    def _text(self, name):
+        """The beginning of a small file of the clone."""
+        with open(self.git / name, "rb") as file:
+            return file.read(LARGEST).decode("utf-8", "surrogateescape")
 
     @property
     def has_objects(self) -> bool:
@@ -228,18 +213,9 @@ class Repository:
             if output.seek(0, os.SEEK_END) >= most:
                 raise Refused("It is too large for a submission.")
             if process.returncode:
-                raise Unreadable(
-                    "It is damaged, or lacks commits or files. Clone it again, without --depth and "
-                    "--filter."
-                )
+                raise Unreadable(f"It is damaged, or lacks commits or files. {AGAIN}")
             output.seek(0)
             return output.read()
-
-
-def _text(path):
-    """The beginning of a small file of a clone."""
-    with open(path, "rb") as file:
-        return file.read(LARGEST).decode("utf-8", "surrogateescape")
 
 
 def _limit(most):

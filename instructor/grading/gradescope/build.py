@@ -32,8 +32,7 @@ src/checks/**/*.py src/checks/**/*.toml
 instructor/__init__.py instructor/solution/**/*.py instructor/checks/**/*.py
 instructor/grading/__init__.py instructor/grading/causes.py instructor/grading/feedback.py
 instructor/grading/text.py instructor/grading/finding/__init__.py
-instructor/grading/finding/contents.py instructor/grading/finding/names.py
-instructor/grading/gradescope/*.py
+instructor/grading/finding/contents.py instructor/grading/gradescope/*.py
 instructor/datasets/__init__.py instructor/datasets/worlds/__init__.py
 instructor/datasets/worlds/exercises.py instructor/datasets/worlds/names.py
 instructor/datasets/worlds/worlds.toml
