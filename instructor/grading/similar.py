@@ -1,9 +1,8 @@
 """`python -m instructor similar`: submissions of a graded class whose code looks alike, by
-copydetect, equal files, and nearly equal results. Nothing of a submission is executed.
+copydetect, equal files of code, and nearly equal weights. Nothing of a submission is executed.
 """
 
 import argparse
-import hashlib
 import io
 import re
 import tempfile
@@ -19,8 +18,8 @@ from checks.support.staging import END, GIVEN, START, code_limit, put_in_place
 from common.command_line import number
 from common.files import UserError, why_not_utf8, write_text
 from instructor import ROOT
-from instructor.grading import similar_results
 from instructor.grading.private import private
+from instructor.grading.similar_weights import near, read_weights
 from instructor.release.pasting import NOISE, fingerprints, released
 from instructor.release.starter import SOLUTION
 from jobs.deliverables import FOLDERS, STUDENT_FILES
@@ -36,7 +35,7 @@ LOADS_NOTHING = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def add_parser(commands) -> None:
     """Add the command to the parser of `python -m instructor`."""
-    text = "find submissions whose own code looks alike, equal files, and nearly equal results"
+    text = "find submissions whose own code looks alike, equal files, and nearly equal weights"
     parser = commands.add_parser("similar", help=text, description=f"{text}: OUT/similar.html")
     parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
     about = f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})"
@@ -52,14 +51,13 @@ def run(args: argparse.Namespace) -> int:
     """
     from instructor.grading.graded_class import load_sources
 
-    texts, left_out, digests, results = {}, {}, {}, {}
+    texts, left_out, codes, weights = {}, {}, {}, {}
     sources = load_sources(args.out).items()
     for person, source in tqdm(sources, "reading", disable=None, leave=False):
-        results[person], digests[person] = similar_results.read(source)
         try:
-            code = read_code(source)
-            digests[person] |= own_lines(code)
-            texts[person] = between_markers(code)
+            weights[person] = read_weights(source)
+            codes[person] = read_code(source)
+            texts[person] = between_markers(codes[person])
         except UserError as error:
             left_out[person] = str(error)
     pairs, report, short = compare(texts, args.threshold)
@@ -67,15 +65,18 @@ def run(args: argparse.Namespace) -> int:
         with private():
             write_text(args.out / "similar.html", report)
     left_out |= dict.fromkeys(short, "It has too little code of its own.")
-    groups, near = equal_files(digests), similar_results.near(results, args.out)
+    equal, same = equal_files(codes), near(weights)
     lines = [f"Compared {len(texts) - len(short)} submissions."]
     lines += [f"  {person} was left out: {why}" for person, why in left_out.items()]
     lines += [f"Pairs with a similarity above {args.threshold:g}: {len(pairs)}."]
     lines += [f"  {share:.0%}  {first}, {second}" for share, first, second in pairs]
-    lines += [f"Groups with equal files: {len(groups)}."]
-    lines += [f"  {', '.join(people)}: {'; '.join(names)}" for names, people in groups]
-    lines += [f"Pairs with nearly equal results: {len(near)}."]
-    lines += [f"  {first}, {second}: {'; '.join(notes)}" for first, second, notes in near]
+    lines += [f"Files that several people have: {len(equal)}."]
+    lines += [f"  {name}, {own} lines: {', '.join(people)}" for name, own, people in equal]
+    lines += [f"Pairs with equal or nearly equal weights: {len(same)}."]
+    lines += [
+        f"  {first}, {second}: {name} (distance {distance:.2g})"
+        for first, second, name, distance in same
+    ]
     lines += [f"See {args.out / 'similar.html'}"] if report else []
     print(*map(harmless, lines), sep="\n")
     return 0
@@ -98,18 +99,22 @@ def read_code(source: Path) -> dict[str, bytes]:
         return {name: (package / name).read_bytes() for name in files}
 
 
-def own_lines(code: dict[str, bytes]) -> dict[str, str]:
-    """A hash of the lines of each file that the starter lacks, by the file's name and their number:
-    few may be equal by chance.
+def equal_files(codes: dict[str, dict[str, bytes]]) -> list[tuple[str, int, list[str]]]:
+    """The files that several people have with the same lines of their own, blank ones and what the
+    starter has aside: (file, number of those lines, people). Few lines may be equal by chance.
+
+    Args:
+        codes: of each person, as `read_code` returns it.
     """
-    found = {}
-    for name, content in code.items():
-        given = set(map(bytes.rstrip, (GIVEN / name).read_bytes().splitlines()))
-        lines = map(bytes.rstrip, content.splitlines())
-        if written := [line for line in lines if line and line not in given]:
-            counted = f"{name}, {len(written)} line{'s' * (len(written) > 1)}"
-            found[counted] = hashlib.sha256(b"\n".join(written)).hexdigest()
-    return found
+    people = defaultdict(list)
+    for person, code in codes.items():
+        for name, content in code.items():
+            given = {b"", *map(bytes.rstrip, (GIVEN / name).read_bytes().splitlines())}
+            lines = map(bytes.rstrip, content.splitlines())
+            people[name, tuple(line for line in lines if line not in given)].append(person)
+    return [
+        (name, len(own), group) for (name, own), group in people.items() if own and len(group) > 1
+    ]
 
 
 def between_markers(code: dict[str, bytes]) -> str:
@@ -135,13 +140,6 @@ def regions(content: bytes) -> list[str]:
     return found or [text]
 
 
-def boilerplate() -> list[str]:
-    """Code that anyone may have: the starter, the reference, and the released code in src/."""
-    paths = [folder / name for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
-    texts = [path.read_text(encoding="utf-8") for path in (*paths, *released(ROOT / "src"))]
-    return [*texts, between_markers(read_code(SOLUTION)), between_markers(read_code(GIVEN))]
-
-
 def compare(
     texts: dict[str, str], threshold: float
 ) -> tuple[list[tuple[float, str, str]], str, list[str]]:
@@ -158,7 +156,11 @@ def compare(
 
     # A window of one (guarantee_t = noise_t) keeps all hashes, whatever Python's hash seed.
     detector = CopyDetector(noise_t=NOISE, guarantee_t=NOISE, display_t=threshold, silent=True)
-    known = np.unique(np.array([*set().union(*map(fingerprints, boilerplate()))]))
+    # what anyone may have: the starter, the reference, and the released code in src/
+    given = [folder / name for name in STUDENT_FILES for folder in (GIVEN, SOLUTION)]
+    given = [path.read_text(encoding="utf-8") for path in (*given, *released(ROOT / "src"))]
+    given += [between_markers(read_code(folder)) for folder in (GIVEN, SOLUTION)]
+    known = np.unique(np.array([*set().union(*map(fingerprints, given))]))
     people, short = {}, []
     for person, text in texts.items():
         name = f"{re.sub(r'[^A-Za-z0-9_.@+-]', '_', person)[:100]}-{len(people) + 1}.py"
@@ -179,21 +181,3 @@ def compare(
     policy = f'<head><meta http-equiv="Content-Security-Policy" content="{LOADS_NOTHING}">'
     report = detector.generate_html_report("return").replace("<head>", policy, 1)
     return sorted(pairs, reverse=True), report, short
-
-
-def equal_files(digests: dict[str, dict[str, str]]) -> list[tuple[list[str], list[str]]]:
-    """The groups of people with equal files, as (files, people); most files first, then most
-    people.
-
-    Args:
-        digests: of each person, by file.
-    """
-    people, groups = defaultdict(list), defaultdict(list)
-    for person, files in digests.items():
-        for file in files.items():
-            people[file].append(person)
-    for (name, _), group in sorted(people.items()):
-        if len(group) > 1:
-            groups[tuple(group)].append(name)
-    found = [(names, list(group)) for group, names in groups.items()]
-    return sorted(found, key=lambda both: (-len(both[0]), -len(both[1]), both[1]))

@@ -1,29 +1,26 @@
-"""Finding code that agrees, and results that are equal."""
+"""Finding code that agrees, and weights that are equal."""
 
 import re
-import shutil
 import zipfile
 
-import numpy as np
 import pytest
 import torch
 from classes import cli
 
 from checks.support.staging import END, GIVEN, START
 from common.files import UserError
-from conftest import DATA, RESULTS, SOLUTION, copy_reference
-from instructor.grading import graded_class, similar_results
+from conftest import RESULTS, SOLUTION, copy_reference
+from instructor.grading import graded_class
 from instructor.grading.similar import (
     THRESHOLD,
     between_markers,
     compare,
     equal_files,
-    own_lines,
     read_code,
     regions,
 )
+from instructor.grading.similar_weights import near, read_weights
 from instructor.mistakes.patches import make
-from jobs.deliverables import STUDENT_FILES
 from right.problem1.solutions import RIGHT as MANY
 from right.problem1.whole import RIGHT as WHOLE
 
@@ -108,88 +105,50 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path, name, content
 
 
 def test_equal_files_are_reported_near_the_reference_too(tmp_path):
-    """Whoever wrote them: two who copied what is nearly the reference, and one whose is another."""
-    digests = {}
+    """Whoever wrote them: two who copied what is nearly the reference, and one whose is another.
+    What was given is nobody's: the starter, with its markers or without, or without its stubs.
+    """
+    codes = {}
     for person, line in (("a", "# mine"), ("b", "# mine"), ("c", "# another's")):
         folder = copy_reference(tmp_path / person)
         for name in ("attention.py", "dataset.py"):
             text = (folder / name).read_text(encoding="utf-8").replace(START, f"{START}\n{line}", 1)
             end = "\r\n" if person == "b" else "\n"
             (folder / name).write_text(text, encoding="utf-8", newline=end)
-        digests[person] = own_lines(read_code(folder)) | similar_results.read(folder)[1]
-    groups = {tuple(people): files for files, people in equal_files(digests)}
-    assert {file.split(",")[0] for file in groups["a", "b"]} == {"attention.py", "dataset.py"}
-    assert {"rope.finetune.params", "rope.pretrain.dev.predictions"} <= {*groups["a", "b", "c"]}
+        codes[person] = read_code(folder)
+    for pattern in ("$^", f" *({START}|{END})\n", f"(?s)(?<={START}\n).*?(?= *{END})"):
+        for name, content in (given := read_code(GIVEN)).items():
+            given[name] = re.sub(pattern, "", content.decode()).encode()
+        codes |= {f"first {pattern}": given, f"second {pattern}": given}
+    found = {name: people for name, _, people in equal_files(codes)}
+    assert found.pop("attention.py") == found.pop("dataset.py") == ["a", "b"]
+    assert found and all(people == ["a", "b", "c"] for people in found.values())
 
 
-PARAMS, PREDICTIONS = "vanilla.finetune.params", "vanilla.pretrain.dev.predictions"
-QUESTIONS = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
-DEV = np.array([line.split("\t")[1] for line in QUESTIONS])
+PARAMS = "vanilla.finetune.params"
 
 
-@pytest.fixture(scope="module")
-def friends(tmp_path_factory):
-    """Results by person: a folder's; a friend's, with noise in the weights and one answer changed;
-    another training's, that of the other model; and one with other wrong answers.
-    """
-    folder = tmp_path_factory.mktemp("results")
-    people = {name: folder / name for name in ("ada", "friend", "other", "rarely-right")}
-    for path in people.values():
-        path.mkdir()
-        for name in (PARAMS, PREDICTIONS):
-            shutil.copy(RESULTS / name, path)
-    state = torch.load(RESULTS / PARAMS, weights_only=True)
-    noisy = {name: x.float() + 1e-5 * torch.randn(x.shape) for name, x in state.items()}
-    torch.save(noisy, people["friend"] / PARAMS)
-    for person, change in (
-        ("friend", lambda number, line: "Rome" if number == 7 else line),
-        ("rarely-right", lambda number, line: line if line == DEV[number] else f"X{number}"),
-    ):
-        lines = (RESULTS / PREDICTIONS).read_text(encoding="utf-8").splitlines()
-        lines = [change(number, line) for number, line in enumerate(lines)]
-        (people[person] / PREDICTIONS).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shutil.copy(RESULTS / "vanilla.model.params", people["other"] / PARAMS)  # of the same seed
-    shutil.copy(RESULTS / "rope.pretrain.dev.predictions", people["other"] / PREDICTIONS)
-    return {person: similar_results.read(path)[0] for person, path in people.items()}
+def noisy(state):
+    return {name: x.float() + 1e-5 * torch.randn(x.shape) for name, x in state.items()}
 
 
 @pytest.mark.parametrize(
-    ("other", "found"),
-    [("friend", [PARAMS, PREDICTIONS]), ("other", []), ("rarely-right", []), ("ada", [])],
+    ("name", "change", "is_found"),
+    [
+        (PARAMS, dict, True),
+        (PARAMS, noisy, True),
+        ("vanilla.model.params", dict, False),  # another training, from the same seed
+        *((PARAMS, lambda state, bad=bad: bad, False) for bad in ({}, [1], torch.nn.Linear(9, 9))),
+        (PARAMS, lambda state: {"a": torch.full((90, 90), float("nan"))}, False),
+    ],
 )
-def test_results_that_are_nearly_equal(friends, other, found, monkeypatch):
-    """Right answers that are equal prove nothing; wholly equal files are listed elsewhere."""
-    both = {"ada": friends["ada"], "the other": friends[other]}
-    monkeypatch.setattr(similar_results, "load_answers", lambda out: [DEV, DEV[:50]])
-    near = similar_results.near(both, DATA)
-    notes = [note.split(" (")[0] for _, _, notes in near for note in notes]
-    assert notes == found, near
-
-
-def test_results_that_cannot_be_read_are_left_out(tmp_path):
-    (tmp_path / PARAMS).write_bytes(b"PK\x03\x04 no archive")
-    (tmp_path / PREDICTIONS).write_bytes(b"\xff\xfe")
-    assert similar_results.read(tmp_path)[0] == {}
-    for content in (torch.nn.Linear(90, 90), {"a": torch.full((90, 90), float("nan"))}, [1]):
-        torch.save(content, tmp_path / PARAMS)
-        assert similar_results.read(tmp_path)[0] == {}
-    assert similar_results.read(tmp_path / "nothing.zip") == ({}, {})
-
-
-def test_what_was_given_is_no_finding(tmp_path):
-    """The starter, with its markers or without; and nothing in the place of its stubs."""
-    sources = [GIVEN, GIVEN]
-    for name, pattern in (
-        ("unmarked", f" *({START}|{END})\n"),
-        ("emptied", f"(?s)(?<={START}\n).*?(?= *{END})"),
-    ):
-        folder = shutil.copytree(
-            GIVEN, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        for path in (folder / name for name in STUDENT_FILES):
-            path.write_text(re.sub(pattern, "", path.read_text("utf-8")), encoding="utf-8")
-        sources += [folder, folder]
-    assert [own_lines(read_code(source)) for source in sources] == [{}] * len(sources)
+def test_weights_that_are_equal_or_nearly(tmp_path, name, change, is_found):
+    mine = read_weights(RESULTS)
+    assert {*mine} == {PARAMS, "rope.finetune.params"}
+    torch.save(change(torch.load(RESULTS / name, weights_only=True)), tmp_path / PARAMS)
+    theirs = read_weights(tmp_path)
+    found = near({"ada": mine, "ben": theirs, "cy": read_weights(tmp_path / "nothing.zip")})
+    assert [pair[:3] for pair in found] == [("ada", "ben", PARAMS)] * is_found
 
 
 def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(
@@ -207,7 +166,7 @@ def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(
     printed = capsys.readouterr().out
     assert "starter was left out: It has too little code of its own." in printed
     assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
-    assert re.search(rf"(?m)^  {BEGINNER}, {re.escape(EVIL)}: .*dataset\.py, \d+ lines", printed)
+    assert re.search(rf"(?m)^  dataset\.py, \d+ lines: {BEGINNER}, {re.escape(EVIL)}$", printed)
     assert EVIL not in page and "_script_alert_1___script_-2.py" in page
     policy = page.index("default-src 'none'")
     assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
