@@ -99,11 +99,9 @@ def cell(value) -> str:
     return "'" + text if blank and not text.startswith("'") else text
 
 
-def table(
-    rows: Iterable[Iterable], safe: Callable[[object], str] = cell, delimiter: str = ","
-) -> str:
+def table(rows: Iterable[Iterable], safe: Callable[[object], str] = cell) -> str:
     """Rows as CSV, every cell made safe by `safe`."""
     stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer = csv.writer(stream, lineterminator="\n")
     writer.writerows(map(safe, row) for row in rows)
     return stream.getvalue()

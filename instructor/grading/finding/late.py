@@ -4,11 +4,9 @@ import contextlib
 import os
 import re
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from common.files import UserError
-from instructor.grading.text import zone_of
 
 DAY = timedelta(days=1)
 
@@ -43,27 +41,11 @@ def parse_due(text: str) -> datetime:
 def _here(when):
     """A time in this machine's zone: by name, if it has one, since that knows clock changes."""
     fixed = when.astimezone()
-    if "TZ" in os.environ:
-        names = [os.environ["TZ"]]
-    else:
-        names = [os.path.realpath("/etc/localtime")]
-        with contextlib.suppress(OSError, ValueError):  # some containers copy localtime, have this
-            names.append(Path("/etc/timezone").read_text("ascii").strip())
-    for name in names:
-        with contextlib.suppress(ValueError, KeyError, OSError):
-            zone = ZoneInfo(name.rpartition("zoneinfo/")[2].removeprefix(":"))
-            named = when.replace(tzinfo=zone)
-            if named.utcoffset() == fixed.utcoffset():
-                return named
+    name = os.environ.get("TZ") or os.path.realpath("/etc/localtime")
+    with contextlib.suppress(ValueError, KeyError, OSError):
+        named = when.replace(tzinfo=ZoneInfo(name.rpartition("zoneinfo/")[2].removeprefix(":")))
+        return named if named.utcoffset() == fixed.utcoffset() else fixed
     return fixed
-
-
-def due_text(due: datetime) -> str:
-    """A due date as text that parse_due reads, with its zone's name: an offset would not know that
-    clocks change before an extension ends.
-    """
-    zone = zone_of(due)
-    return f"{due.replace(tzinfo=None).isoformat()} {zone}" if zone else due.isoformat()
 
 
 def read_time(text: object) -> datetime | None:

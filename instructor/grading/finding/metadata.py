@@ -12,7 +12,7 @@ from instructor.grading.text import clean
 from .late import read_time
 
 METADATA = "submission_metadata.yml"
-KEYS = (":email", ":sid", ":name")  # of a submitter
+KEYS, NULL = (":email", ":sid", ":name"), (None, "~", "null")  # of a submitter
 
 
 class _Plain(Composer, yaml.CBaseLoader):
@@ -25,9 +25,9 @@ class _Plain(Composer, yaml.CBaseLoader):
         Composer.__init__(self)
 
 
-def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[tuple[str, ...]]]]:
-    """When each submission was made, and who made it: their address, number and name, where they
-    are known; by the name of its folder. {} if there is no such file.
+def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[list[str]]]]:
+    """When each submission was made, and the address, the number and the name of each who made it,
+    "" if unknown; by the name of its folder. {} if there is no such file.
 
     Raises:
         UserError: it is damaged.
@@ -42,22 +42,10 @@ def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[tuple[str
             created = about.get(":created_at")  # text, or Ruby's form of a time with a zone
             created = created.get("utc") if isinstance(created, dict) else created
             people = [
-                tuple(
-                    "" if person.get(key) in ("~", "null") else clean(person.get(key, ""))
-                    for key in KEYS
-                )
+                ["" if person.get(key) in NULL else clean(person[key]) for key in KEYS]
                 for person in about.get(":submitters", [])
             ]
             found[name] = read_time(created), people
-    except (
-        AttributeError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        yaml.YAMLError,
-    ) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}, line {mark.line + 1}," if mark else f"{path}"
-        raise UserError(f"{where} is not as Gradescope writes it. Export it again.") from None
+    except (AttributeError, OSError, RecursionError, TypeError, ValueError, yaml.YAMLError):
+        raise UserError(f"{path} is not as Gradescope writes it. Export it again.") from None
     return found

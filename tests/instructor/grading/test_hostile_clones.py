@@ -170,83 +170,73 @@ def bomb_of_folders(hers):
     for _ in range(10):
         inner = stored(hers, "tree", content)
         content = tree(*(("40000", b"d%d" % n, inner) for n in range(10)))
-    put_in_front(hers, content)
+    return content
 
 
-def large_folder(hers):
-    put_in_front(hers, bytes(64 << 20))
+def a_device(git_folder):
+    (git_folder / "packed-refs").symlink_to("/dev/zero")
+    (git_folder / "refs/heads/main").unlink()
 
 
-def large_file(hers):
-    put_in_front(hers, tree(("100644", b"model.py", stored(hers, "blob", bytes(300 << 20)))))
-
-
-def broken_folder(hers):
-    put_in_front(hers, b"100644 model.py")
-
-
-def folder_as_file(hers):
-    put_in_front(hers, tree(("100644", b"model.py", hash_of(hers, "HEAD^{tree}"))))
-
-
-def two_files_of_one_name(hers):
-    put_in_front(hers, 2 * tree(("100644", b"model.py", hash_of(hers))))
-
-
-def large_commit(hers):
-    """More than git may use: MEMORY is lowered below."""
-    newest(hers, b"tree " + hash_of(hers, "HEAD^{tree}").encode() + b"\n" + bytes(400 << 20))
-
-
-def a_device(hers):
-    (hers / ".git/packed-refs").symlink_to("/dev/zero")
-    (hers / ".git/refs/heads/main").unlink()
-
-
-def a_pipe_of_objects(hers):
-    name = hash_of(hers, "HEAD")
-    path = hers / ".git/objects" / name[:2] / name[2:]
+def a_pipe(git_folder):
+    name = hash_of(git_folder, "HEAD")
+    path = git_folder / "objects" / name[:2] / name[2:]
     path.unlink()
     os.mkfifo(path)
 
 
-def endless_refs(hers):
-    (hers / ".git/refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
+def branches_outside(git_folder):
+    git(git_folder, "branch", "other")
+    path = "../../../../other/.git/refs/heads/main"
+    (git_folder / "HEAD").write_text(f"ref: refs/{path}\n", encoding="utf-8")
 
 
-def refs_outside(hers):
-    git(hers, "branch", "other")
-    (hers / ".git/HEAD").write_text(
-        "ref: refs/../../../../other/.git/refs/heads/main\n", encoding="utf-8"
+def garbage(git_folder):
+    for name in ("config", "HEAD", "packed-refs"):
+        (git_folder / name).write_bytes(bytes(range(256)) * 20)
+
+
+def large_commit(git_folder):
+    """More than git may use: MEMORY is lowered below."""
+    newest(
+        git_folder.parent,
+        f"tree {hash_of(git_folder, 'HEAD^{tree}')}\n".encode() + bytes(400 << 20),
     )
 
 
-def garbage(hers):
-    for name in ("config", "HEAD", "packed-refs"):
-        (hers / ".git" / name).write_bytes(bytes(range(256)) * 20)
+def endless(git_folder):
+    (git_folder / "refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "harm, part",
-    [
-        (bomb_of_folders, "too large for a submission"),
-        (large_folder, "damaged"),
-        (large_file, "model.py is larger than the limit"),
-        (broken_folder, "damaged"),
-        (folder_as_file, "damaged, or lacks"),
-        (two_files_of_one_name, "two entries of one name"),
-        (large_commit, "lacks commits"),
-        (a_device, "links, devices"),
-        (a_pipe_of_objects, "links, devices"),
-        (endless_refs, "no branch: the clone was interrupted"),
-        (refs_outside, "has no branch , but main, other"),
-        (garbage, "damaged"),
-    ],
-)
+TREES = [  # of the newest commit
+    (bomb_of_folders, "too large for a submission"),
+    (lambda hers: bytes(64 << 20), "damaged"),
+    (lambda hers: b"100644 model.py", "damaged"),
+    (lambda hers: tree(("100644", b"model.py", hash_of(hers, "HEAD^{tree}"))), "damaged, or lacks"),
+    (lambda hers: 2 * tree(("100644", b"model.py", hash_of(hers))), "two entries of one name"),
+    (
+        lambda hers: tree(("100644", b"model.py", stored(hers, "blob", bytes(300 << 20)))),
+        "model.py is larger than the limit",
+    ),
+]
+FOLDERS = [
+    (a_device, "links, devices"),
+    (a_pipe, "links, devices"),
+    (endless, "no branch: the clone was interrupted"),
+    (branches_outside, "has no branch , but main, other"),
+    (garbage, "damaged"),
+    (large_commit, "lacks commits"),
+]
+
+
+@pytest.mark.parametrize("harm, part", TREES + FOLDERS)
 def test_bombs_and_damage_end_in_a_sentence(tmp_path, hers, take, harm, part, monkeypatch):
     monkeypatch.setattr("instructor.grading.finding.repository.MEMORY", 256 << 20)
     student(tmp_path / "other", WHEN)
-    harm(hers)
+    if (harm, part) in TREES:
+        put_in_front(hers, harm(hers))
+    else:
+        harm(hers / ".git")
     message = result(take)
     assert part in message and message.endswith((".", "?"))
     assert not (tmp_path / "taken" / "ada.zip").exists()
