@@ -1,6 +1,7 @@
 """Finding code that agrees, and weights that are equal."""
 
 import re
+import shutil
 import zipfile
 
 import pytest
@@ -11,14 +12,7 @@ from checks.support.staging import END, GIVEN, START
 from common.files import UserError
 from conftest import RESULTS, SOLUTION, copy_reference
 from instructor.grading import graded_class
-from instructor.grading.similar import (
-    THRESHOLD,
-    between_markers,
-    compare,
-    equal_files,
-    read_code,
-    regions,
-)
+from instructor.grading.similar import THRESHOLD, between_markers, equal_files, read_code, regions
 from instructor.grading.similar_weights import near, read_weights
 from instructor.mistakes.patches import make
 from right.problem1.solutions import RIGHT as MANY
@@ -29,28 +23,7 @@ NAMES |= {"number_of_epochs": "runden", "cos_rows": "zeilen_c", "sin_rows": "zei
 RIGHT = {right.name: right for right in MANY + WHOLE}
 BEGINNER = "beginner_with_loops"
 EVIL = "<script>alert(1)</script>"
-
-
-@pytest.fixture(scope="module")
-def handed_in(tmp_path_factory):
-    """A class of independent solutions, and of copies of one of them: {person: folder or zip}."""
-    root = tmp_path_factory.mktemp("class")
-    people = {name: make(right.changes, root / name) for name, right in RIGHT.items()}
-    for name, change in (
-        ("copy", str),
-        ("renamed", rename),
-        ("reordered", reorder),
-        ("unmarked", lambda text: re.sub(r" *### (START|END)_CODE_HERE ###\n", "", text)),
-    ):
-        people[name] = make(RIGHT[BEGINNER].changes, root / name)
-        for file in ("attention.py", "dataset.py", "helper.py"):
-            path = people[name] / file
-            path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
-    people["zipped"] = root / "zipped.zip"
-    with zipfile.ZipFile(people["zipped"], "w") as archive:
-        for path in people["copy"].iterdir():
-            archive.write(path, "hw/" + path.name)
-    return people | {"starter": GIVEN, "reference": SOLUTION}
+PARAMS = "vanilla.finetune.params"
 
 
 def rename(text):
@@ -65,17 +38,57 @@ def reorder(text):
     return "".join([parts[0], *reversed(parts[1:])])
 
 
-def test_copies_are_found_and_independent_work_is_not(handed_in):
-    """Also the starter and the reference, of which everybody may have much, are like nobody's."""
-    texts = {person: between_markers(read_code(source)) for person, source in handed_in.items()}
-    pairs, report, short = compare(texts, 0.3)
-    assert {"starter", "reference"} <= {*short} and len(RIGHT.keys() - {*short}) >= 4
-    shares = {frozenset(people): share for share, *people in pairs}
-    for copy, least in (("copy", 1), ("zipped", 1), ("renamed", 0.95), ("reordered", 0.85)):
-        assert shares[frozenset((BEGINNER, copy))] >= least > THRESHOLD
-    assert shares[frozenset((BEGINNER, "unmarked"))] > THRESHOLD
+@pytest.fixture
+def similar(tmp_path, monkeypatch, capsys):
+    """A function that compares {person: folder or zip}; returns what is printed."""
+
+    def similar(sources, *options):
+        monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
+        assert cli("similar", tmp_path, *options) == 0
+        return capsys.readouterr().out
+
+    return similar
+
+
+def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
+    """Also the starter and the reference, of which everybody may have much, are like nobody's. The
+    report obeys no stranger.
+    """
+    people = {name: make(right.changes, tmp_path / name) for name, right in RIGHT.items()}
+    assert "Pairs with a similarity above 0.6: 0." in similar({BEGINNER: people[BEGINNER]})
+    assert not (tmp_path / "similar.html").exists()
+    copies = {  # how a copy is changed, and how alike it is at least
+        EVIL: (str, 1),
+        "renamed": (rename, 0.95),
+        "reordered": (reorder, 0.85),
+        "unmarked": (lambda text: re.sub(r" *### (START|END)_CODE_HERE ###\n", "", text), 0.61),
+    }
+    for number, (name, (change, _)) in enumerate(copies.items()):
+        people[name] = make(RIGHT[BEGINNER].changes, tmp_path / str(number))
+        for file in ("attention.py", "dataset.py", "helper.py"):
+            path = people[name] / file
+            path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in (EVIL, "renamed"):
+        shutil.copy(RESULTS / PARAMS, people[name])
+    with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
+        for path in people[EVIL].iterdir():
+            archive.write(path, "hw/" + path.name)
+    given = {"starter": GIVEN, "reference": SOLUTION}
+    printed = similar(people | {"zipped": tmp_path / "zipped.zip"} | given, "--threshold", 0.3)
+    short = set(re.findall(r"(?m)^  (\S+) was left out: It has too little code", printed))
+    assert given.keys() <= short and len(RIGHT.keys() - short) >= 4
+    pairs = re.findall(r"(?m)^  (\d+)%  (\S+), (\S+)$", printed)
+    shares = {frozenset(people): int(share) / 100 for share, *people in pairs}
+    for name, (_, least) in (copies | {"zipped": (str, 1)}).items():
+        assert shares[frozenset((BEGINNER, name))] >= least > THRESHOLD
     assert not [pair for pair in shares if pair <= RIGHT.keys() and shares[pair] > 0.5]
-    assert report.count("highlight-red") > len(pairs)
+    assert re.search(rf"(?m)^  dataset\.py, \d+ lines: {BEGINNER}, {re.escape(EVIL)}", printed)
+    assert f"{PARAMS} (distance 0)" in printed
+    page = (tmp_path / "similar.html").read_text(encoding="utf-8")
+    assert page.count("highlight-red") > len(pairs)
+    assert EVIL not in page and "_script_alert_1___script_-" in page
+    policy = page.index("default-src 'none'")
+    assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
 
 
 def test_only_what_is_between_markers_is_read():
@@ -125,9 +138,6 @@ def test_equal_files_are_reported_near_the_reference_too(tmp_path):
     assert found and all(people == ["a", "b", "c"] for people in found.values())
 
 
-PARAMS = "vanilla.finetune.params"
-
-
 def noisy(state):
     return {name: x.float() + 1e-5 * torch.randn(x.shape) for name, x in state.items()}
 
@@ -149,24 +159,3 @@ def test_weights_that_are_equal_or_nearly(tmp_path, name, change, is_found):
     theirs = read_weights(tmp_path)
     found = near({"ada": mine, "ben": theirs, "cy": read_weights(tmp_path / "nothing.zip")})
     assert [pair[:3] for pair in found] == [("ada", "ben", PARAMS)] * is_found
-
-
-def test_the_command_names_pairs_and_writes_a_report_that_obeys_no_stranger(
-    handed_in, tmp_path, monkeypatch, capsys
-):
-    sources = {BEGINNER: handed_in[BEGINNER]}
-    monkeypatch.setattr(graded_class, "load_sources", lambda out: sources)
-    assert cli("similar", tmp_path) == 0  # one is like no other
-    assert "Pairs with a similarity above 0.6: 0." in capsys.readouterr().out
-    assert not (tmp_path / "similar.html").exists()
-    sources[EVIL] = handed_in["copy"]
-    sources |= {name: handed_in[name] for name in ("renamed", "careful_with_try", "starter")}
-    assert cli("similar", tmp_path) == 0
-    page = (tmp_path / "similar.html").read_text(encoding="utf-8")
-    printed = capsys.readouterr().out
-    assert "starter was left out: It has too little code of its own." in printed
-    assert "similarity above 0.6: 3." in printed and f"100%  {BEGINNER}, {EVIL}" in printed
-    assert re.search(rf"(?m)^  dataset\.py, \d+ lines: {BEGINNER}, {re.escape(EVIL)}$", printed)
-    assert EVIL not in page and "_script_alert_1___script_-2.py" in page
-    policy = page.index("default-src 'none'")
-    assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
