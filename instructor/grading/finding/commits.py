@@ -5,7 +5,7 @@ import tempfile
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from autograder.intake import Limits, Refused, home_of
 from checks.support.staging import limit_of
@@ -16,7 +16,7 @@ from jobs.deliverables import FOLDERS, STUDENT_FILES
 
 from .contents import ADVICE, NONE
 from .find import Found
-from .repository import AGAIN, HASH, Repository, Unreadable
+from .repository import AGAIN, EVERY_BRANCH, HASH, Repository, Unreadable
 
 
 def take_commit(
@@ -44,7 +44,7 @@ def take_commit(
         with tempfile.TemporaryDirectory(prefix="clone-") as ours:
             clone = Repository(found.repository, Path(ours))
             tip = _tip(clone, branch, remarks)
-            commit = clone.last([tip], at and at.timestamp())
+            commit = clone.last(tip, before=at and at.timestamp())
             remarks += _remarks(clone, tip, commit, at, graded)
             if not commit:
                 raise Refused(" ".join([f"It has no commit before {moment(at)}.", *remarks]))
@@ -84,8 +84,7 @@ def _remarks(clone, tip, commit, at, graded):
     if graded and (not commit or commit.hash != graded):
         now = f"; now {commit.hash[:12]} counts, dated {_dated(commit, at)}" if commit else ""
         remarks.append(f"An earlier run with this deadline graded {graded[:12]}{now}.")
-    others = sorted(clone.tips - {tip})
-    newer = clone.last(others, at and at.timestamp(), without=tip) if others else None
+    newer = clone.last(*EVERY_BRANCH, f"^{tip}", before=at and at.timestamp())
     if newer and (not commit or newer.time > commit.time):
         remarks.append(
             f"{newer.hash[:12]}, dated {_dated(newer, at)}, did not count: it is not in the branch "
@@ -107,7 +106,7 @@ def _dated(commit, at):
 
 def _write(clone, commit, archive):
     """Write the submission in a commit as a zip, with its modes: the intake refuses links."""
-    files = {PurePosixPath(name): blob for name, blob in clone.files(commit).items()}
+    files = clone.files(commit)
     home = home_of(files, STUDENT_FILES, FOLDERS)
     if not home:
         raise Refused(f"Its commit has {NONE}, unless in a submodule, which is elsewhere. {ADVICE}")

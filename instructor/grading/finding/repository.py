@@ -12,7 +12,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from autograder.intake import Refused
@@ -24,6 +24,7 @@ SECONDS, MEMORY = 60, 2 << 30  # for one run of git
 USED = ("HEAD", "config", "packed-refs", "objects", "refs")  # of a clone; nothing else is looked at
 ELSEWHERE = ("objects/info/alternates", "shallow", "reftable")  # what shows that parts are missing
 LOCAL, PUSHED = "refs/heads/", "refs/remotes/origin/"
+EVERY_BRANCH = ("--branches", "--remotes=origin")  # fetched or not
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 AGAIN = "Clone it again: git clone URL FOLDER, with no option but --branch, --bare or --mirror."
 CONFIG = """[core]
@@ -79,7 +80,6 @@ class Repository:
     Attributes:
         head: the branch or hash that HEAD names; "" if it is damaged.
         branches: the hash of each branch by its name: as it was fetched, if it was.
-        tips: the hashes of all branches, and of what was not pushed.
 
     Raises:
         Unreadable: it is damaged, or needs something outside of it; git is missing.
@@ -100,12 +100,11 @@ class Repository:
         head = self._text("HEAD").strip()
         is_valid = head.startswith(f"ref: {LOCAL}") or HASH.fullmatch(head)
         self.head = clean(head.removeprefix(f"ref: {LOCAL}")) if is_valid else ""
-        self.branches, self.tips = {}, set()
+        self.branches = {}
         for kind in (LOCAL, PUSHED):
             rows = self._git("for-each-ref", "--format=%(objectname) %(refname)", kind)
             for row in rows.decode("utf-8", "surrogateescape").split("\n")[:-1]:
                 hash, _, ref = row.partition(" ")
-                self.tips.add(hash)
                 if ref != f"{PUSHED}HEAD":
                     self.branches[clean(ref.removeprefix(kind))] = hash
 
@@ -134,27 +133,24 @@ class Repository:
         """Whether anything was ever stored or fetched."""
         return any(path.is_file() for path in (self.git / "objects").glob("[!i]*/*"))
 
-    def last(
-        self, tips: list[str], before: float | None = None, without: str | None = None
-    ) -> Commit | None:
+    def last(self, *starts: str, before: float | None = None) -> Commit | None:
         """The newest commit, of those that no other one on time descends from; None if there is
         none.
 
         Args:
-            tips: the hashes of the commits whose history is searched.
+            starts: the hashes of the commits whose history is searched, or EVERY_BRANCH; what a
+                hash after ^ contains is left out.
             before: the last time that is on time, in seconds since 1970; by default, all are.
-            without: leaves out what this commit contains.
 
         Raises:
             Unreadable: commits are missing or damaged.
         """
-        words = ["--date-order", "--timestamp", "--max-count=1", "--stdin"]
+        words = ["--date-order", "--timestamp", "--max-count=1"]
         words += [] if before is None else [f"--min-age={int(before)}"]
-        text = "\n".join([*tips, *([f"^{without}"] if without else [])]) + "\n"
-        row = self._git("rev-list", *words, text=text).decode("ascii").split()
+        row = self._git("rev-list", *words, *starts).decode("ascii").split()
         return Commit(row[1], int(row[0])) if row else None
 
-    def files(self, commit: str) -> dict[str, Blob]:
+    def files(self, commit: str) -> dict[PurePosixPath, Blob]:
         """The files and links in a commit, by path. Hidden ones, and names that no submission has,
         are left out. A submodule is a file without a size.
 
@@ -167,10 +163,11 @@ class Repository:
             about, _, name = row.partition(b"\t")
             mode, _, hash, size = about.decode("ascii").split()
             name = name.decode("utf-8", "replace")
-            if name in found:
+            path = PurePosixPath(name)
+            if path in found:
                 raise Unreadable(f"A folder in it has two entries of one name. {AGAIN}")
             if not {*name} & {*"\\\ufffd"} and not re.search(r"(^|/)(\.|/|$)", name):
-                found[name] = Blob(int(mode, 8), hash, int(size) if size.isdigit() else None)
+                found[path] = Blob(int(mode, 8), hash, int(size) if size.isdigit() else None)
         return found
 
     def content(self, blob: Blob) -> bytes:
@@ -181,7 +178,7 @@ class Repository:
         """
         return self._git("cat-file", "blob", blob.hash, most=blob.size + 1)
 
-    def _git(self, *words, text="", most=LARGEST):
+    def _git(self, *words, most=LARGEST):
         """Run git with nothing of the user's, the system's or the clone's settings. Returns its
         output, less than `most` bytes.
         """
@@ -200,7 +197,7 @@ class Repository:
             try:
                 process = subprocess.run(
                     ["git", "--no-pager", f"--git-dir={self.ours}", *words],
-                    input=text.encode(),
+                    stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.DEVNULL,
                     timeout=SECONDS,
