@@ -109,7 +109,7 @@ def _write(clone, commit, archive):
     files = clone.files(commit)
     home = home_of(files, STUDENT_FILES, FOLDERS)
     if not home:
-        raise Refused(f"Its commit has {NONE}, unless in a submodule, which is elsewhere. {ADVICE}")
+        raise Refused(f"Its commit has {NONE} (a submodule's files do not count). {ADVICE}")
     homes = (home, *(home / folder for folder in FOLDERS))
     names = {path.relative_to(home).as_posix(): path for path in files if path.parent in homes}
     files = {name: files[path] for name, path in names.items() if limit_of(name) is not None}

@@ -112,7 +112,7 @@ def keep_found(
             stored = _stored(item, person, digest, item.problem or remark)
         # perhaps temporary: an earlier grade is kept, and without one there is none
         except (OSError, Unreadable) as error:
-            remark = f"It cannot be read now: {getattr(error, 'strerror', error)}"
+            remark = f"It cannot be read now: {getattr(error, 'strerror', None) or error}"
             stored = _stored(item, person, UNREAD + item.label, remark)
             for known in before:
                 if (known.source, known.person) == (stored.source, person.id) and known.digest:
@@ -131,13 +131,10 @@ def keep_found(
         )
     # Keep the order in which they were first found: without times, the last one is the latest.
     first = {(item.digest, item.person): n for n, item in enumerate(before)}
-    state.put_found(
-        people,
-        sorted(
-            submissions.values(),
-            key=lambda item: first.get((item.digest, item.person), len(before)),
-        ),
+    in_order = sorted(
+        submissions.values(), key=lambda item: first.get((item.digest, item.person), len(before))
     )
+    state.put_found(people, in_order)
     state.put(**{GRADED: json.dumps(graded)})
 
 

@@ -169,7 +169,7 @@ def test_a_link_is_refused_by_the_intake(tmp_path, take):
         (EARLY, {"README.md": "x"}, "none of attention.py"),
         (EARLY, {f"{HOME}/model.py": "#" * (1 << 21)}, "is larger than the limit of 1048576"),
         (EARLY, {"a/model.py": "x", "b/model.py": "y"}, "files in several folders, a and b"),
-        (EARLY, "submodule", "unless in a submodule"),
+        (EARLY, "submodule", "a submodule's files do not count"),
         (LATE, None, "It has no commit before 2026-02-12 23:59 UTC."),
         ("", None, "It is empty."),
     ],
