@@ -43,7 +43,6 @@ STYLE = {
 FOR_PAGE = {
     r'(?s)\A.*( viewBox="[^"]*").*</metadata>': r"<svg\1>",
     r"(?s)<style.*?</style>|<!--.*?-->": "",
-    r'<g id="note: ([^"]*)">': r"<g><title>\1</title>",
     r' id="[^"]*_\d+"| clip-path="[^"]*"': "",  # these names are the same in each plot
     r"font: ([\d.]+px)[^;\"]*": r"font-size: \1",  # in the page's font
     r" font-family: [^;\"]*;?": "",
@@ -87,9 +86,7 @@ def set_log_scale(axes) -> None:
 
 
 def svg(figure, alt: str) -> str:
-    """A figure as SVG for a page, within `plotted`; alt: what screen readers say. What has a gid
-    "note: TEXT" shows the text when the mouse is on it.
-    """
+    """A figure as SVG for a page, within `plotted`; alt: what screen readers say."""
     import matplotlib
 
     buffer = io.StringIO()
