@@ -98,8 +98,12 @@ def test_what_people_decided_is_said(tmp_path, explain):
 def test_without_a_check_the_whole_grade_is_explained(tmp_path, explain):
     decide(tmp_path, "plain,1,,,,ill", "plain,,,,-2,copied")
     said = explain("plain")
-    for part in ("1h-5-hidden", "no points yet for 3a-0-written", "ill", "copied", "In all:"):
+    for part in ("1h-5-hidden", "– of 2  no points yet\n", "ill", "copied", "In all:"):
         assert part in said
+    decide(tmp_path, "plain,3a-0-written,0.5,", "zoe,3b-0-written,1,", file="written/eva.csv")
+    assert "lost in 3a-0-written; no points yet for 3a-1-written\n" in explain("plain")
+    # of whom nothing was graded, what there is
+    assert [line[:2] for line in explain("zoe").splitlines() if " of " in line] == ["3b"]
 
 
 def test_what_cannot_be_explained_is_a_sentence(explain):
