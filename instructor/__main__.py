@@ -14,9 +14,8 @@ try:
     import importlib
     from pathlib import Path
 
-    from instructor.datasets.worlds.editions import write_data
-    from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
-    from instructor.release.starter import find_drift, write_starter
+    from instructor.course import SETTINGS
+    from instructor.datasets.worlds.world import SIZES
 except UserError as error:
     print(error, file=sys.stderr)
     sys.exit(error.exit_code)
@@ -25,14 +24,8 @@ except KeyboardInterrupt:  # in the first second of a command
     sys.exit(130)
 
 MODULES = (
-    "release.command",
-    "release.cases",
-    "release.answer_sheet",
-    "documents",
-    "documents.sources",
     "datasets.check_data",
     "datasets.traces.command",
-    "lock",
     "grading.gradescope.build",
     "grading.command",
     "grading.explain",
@@ -41,26 +34,10 @@ MODULES = (
 )  # each adds a command
 
 
-def starter(args: argparse.Namespace) -> int:
-    """Generate src/submission, or check that it is up to date."""
-    if not args.check:
-        write_starter()
-        print("Wrote src/submission")
-        return 0
-    drift = find_drift()
-    if drift:
-        print("\n".join(drift))
-        print(
-            "\nsrc/submission is not up to date. Edit instructor/solution, then: python -m "
-            "instructor starter"
-        )
-        return 1
-    print("src/submission is up to date.")
-    return 0
-
-
 def world(args: argparse.Namespace) -> int:
     """Make a world of invented people."""
+    from instructor.datasets.worlds.world import make_world, statistics, write_world
+
     if args.gold.resolve().is_relative_to(args.out.resolve()):
         raise UserError(
             "--gold must not be inside --out: students get that folder. Nothing was written."
@@ -74,17 +51,10 @@ def world(args: argparse.Namespace) -> int:
 
 def data(args: argparse.Namespace) -> int:
     """Rebuild data/ and the gold answers that belong to it."""
+    from instructor.datasets.worlds.editions import write_data
+
     write_data()
     print("Wrote data/, the answers in instructor/gold/, and the solution of 5a")
-    return 0
-
-
-def reference(args: argparse.Namespace) -> int:
-    """Save the results of a demo with the reference."""
-    # imports torch, which the other commands don't need
-    from instructor.release.keep_results import keep_results
-
-    keep_results(args.folder)
     return 0
 
 
@@ -104,42 +74,130 @@ def main() -> int:
         return 130
 
 
+def _option(*names, **settings):
+    return names, settings
+
+
+_CHECK = _option("--check", action="store_true", help="only compare; exit 1 if they differ")
+# Commands: the module whose run(args) they are, or a function; their help; their arguments
+COMMANDS = {
+    "starter": ("release.starter", "generate src/submission from the reference solution", [_CHECK]),
+    "cases": (
+        "release.cases",
+        "bring src/checks/cases, which students' checks compare with, up to date: inputs, and what "
+        "the solution and known mistakes reply",
+        [
+            _CHECK,
+            _option(
+                "--secret",
+                type=int,
+                metavar="SEED",
+                help="write staff's rounds instead, drawn from this seed: keep it secret",
+            ),
+        ],
+    ),
+    "documents": (
+        "documents",
+        "update generated tables in README.md and docs/, and those pages of docs/site whose text "
+        "has changed (a minute; the handout needs TeX Live and pandoc)",
+        [_CHECK],
+    ),
+    "latex": (
+        "documents.sources",
+        "write the handout of a course as one LaTeX file",
+        [
+            _option("out", type=Path, help="the .tex file to write"),
+            _option("--course", type=Path, default=SETTINGS, help="by default course.toml"),
+            _option("--rubrics", type=Path, help="the folder of answers, to put them in"),
+            _option("--sheet", action="store_true", help="the sheet for written answers instead"),
+        ],
+    ),
+    "release": (
+        "release.command",
+        "make the students' copy by course.toml, the folder OUT and OUT.zip. It is scanned for "
+        "leaks and tested: its commands work, the starter scores 0, and the reference gets full "
+        "points",
+        [
+            _option("out", type=Path, metavar="OUT", help="the folder to make"),
+            _option(
+                "--cohort",
+                type=int,
+                metavar="SEED",
+                help="make new people, corpora and questions. Anyone with the seed and this "
+                "repository can work out the answers",
+            ),
+            _option(
+                "--gold",
+                type=Path,
+                metavar="DIR",
+                help="with --cohort: the folder to make for the answers to its test questions",
+            ),
+            _option(
+                "--no-handout",
+                dest="handout",
+                action="store_false",
+                help="omit the handout, which needs TeX Live and pandoc",
+            ),
+            _option(
+                "--no-proof",
+                dest="proof",
+                action="store_false",
+                help="scan for leaks, but test nothing",
+            ),
+        ],
+    ),
+    "reference": (
+        "release.keep_results",
+        "save the results of ./run.sh demo --out FOLDER with the reference",
+        [_option("folder", type=Path, metavar="FOLDER", help="the folder of that demo")],
+    ),
+    "lock": (
+        "lock",
+        "make requirements*.lock anew from pyproject.toml; needs uv",
+        [
+            _option(
+                "--upgrade", action="store_true", help="take the newest versions of what has no pin"
+            )
+        ],
+    ),
+    "data": (data, "rebuild data/: both worlds and the data of problem 5, with their answers", []),
+    "world": (
+        world,
+        "make a world for another cohort",
+        [
+            _option("--seed", type=int, required=True, help="draws the people; keep it secret"),
+            _option(
+                "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (full)"
+            ),
+            _option("--out", type=Path, required=True, help="folder for corpus and questions"),
+            _option(
+                "--gold",
+                type=Path,
+                required=True,
+                help="folder for the answers, away from students",
+            ),
+        ],
+    ),
+}
+
+
 def _parse(words=None):
     parser = argparse.ArgumentParser(
         prog="python -m instructor", description="Commands for instructors."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser(
-        "starter", help="generate src/submission from the reference solution"
-    )
-    command.add_argument("--check", action="store_true", help="only compare; exit 1 if they differ")
-    command.set_defaults(run=starter)
-    command = commands.add_parser("world", help="make a world for another cohort")
-    command.add_argument(
-        "--seed", type=int, required=True, help="draws the people; keep it away from students"
-    )
-    command.add_argument(
-        "--size", choices=SIZES, default="full", help="as in data/ or data/laptop/ (default: full)"
-    )
-    command.add_argument(
-        "--out", type=Path, required=True, help="folder for the corpus and the questions"
-    )
-    command.add_argument(
-        "--gold", type=Path, required=True, help="folder for the test answers, away from students"
-    )
-    command.set_defaults(run=world)
-    command = commands.add_parser(
-        "data", help="rebuild data/: both worlds and the data of problem 5, with their answers"
-    )
-    command.set_defaults(run=data)
-    command = commands.add_parser(
-        "reference", help="save the results of ./run.sh demo --out FOLDER with the reference"
-    )
-    command.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of that demo")
-    command.set_defaults(run=reference)
+    for name, (run, text, options) in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text)
+        for names, settings in options:
+            command.add_argument(*names, **settings)
+        command.set_defaults(run=_runner(run) if isinstance(run, str) else run)
     for module in MODULES:
         importlib.import_module(f"{__package__}.{module}").add_parser(commands)
     return parser.parse_args(words)
+
+
+def _runner(module):
+    return lambda args: importlib.import_module(f"{__package__}.{module}").run(args)
 
 
 if __name__ == "__main__":

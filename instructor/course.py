@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SETTINGS = ROOT / "course.toml"
 DISCUSSES = {"2": "1"}  # a problem without code -> the one whose results it is about
 MANIFEST = ROOT / "src" / "checks" / "manifest.toml"
+LISTS = {"problems": (int, "[1, 3, 4]"), "given": (str, '["1h"]')}
 
 
 @dataclass(frozen=True)
@@ -44,27 +45,20 @@ class Course:
 
     def __post_init__(self):
         for name in ("title", "course", "due", "assistants"):
-            value = getattr(self, name)
-            if name == "assistants":
-                right, kind, advice = isinstance(value, str), "text", ""
-            else:
-                right = isinstance(value, str) and value.isprintable()
-                kind, advice = "one line of text", f", or give --{name}"
-            if not right:
+            value, long = getattr(self, name), name == "assistants"
+            if not isinstance(value, str) or not (long or value.isprintable()):
+                kind = "text" if long else "one line of text"
                 raise UserError(
-                    f"The setting {name} should be {kind}, but is {value!r}. Correct it in "
-                    f"course.toml{advice}."
+                    f"The setting {name} should be {kind}, but is {value!r}. Correct course.toml."
                 )
         if not self.title.strip():
-            raise UserError("The assignment has no title. Check course.toml and --title.")
-        for name, kind, example in (("problems", int, "[1, 3, 4]"), ("given", str, '["1h"]')):
+            raise UserError("The assignment has no title. Write one into course.toml.")
+        for name, (kind, example) in LISTS.items():
             value = getattr(self, name)
-            if not isinstance(value, (list, tuple)) or any(
-                type(item) is not kind for item in value
-            ):
+            if not isinstance(value, (list, tuple)) or {*map(type, value)} - {kind}:
                 raise UserError(
                     f"The setting {name} should be a list such as {example}, but is {value!r}. "
-                    f"Correct it in course.toml, or give --{name}."
+                    "Correct course.toml."
                 )
             object.__setattr__(self, name, tuple(sorted({*value})))
 
@@ -90,52 +84,40 @@ class Course:
             path: of the whole manifest.
 
         Raises:
-            UserError: a problem doesn't exist, none has a graded question, or one builds on a
+            UserError: a problem doesn't exist, is about one that isn't there, or builds on a
                 question that is neither among them nor given.
             ManifestError: the manifest is wrong.
         """
         from autograder.manifest import problem_of, read_manifest  # imports pytest
 
         whole = read_manifest(path)
-        if unknown := [number for number in self.numbers if number not in _all_problems()]:
-            raise UserError(
-                f"There is no problem {unknown[0]}: the problems are {_listed(_all_problems())}. "
-                "Correct course.toml or --problems."
-            )
-        for number, other in DISCUSSES.items():
-            if number in self.numbers and other not in self.numbers:
+        for number in self.numbers:
+            if number not in _all_problems():
                 raise UserError(
-                    f"Problem {number} is about results of problem {other}. Add problem {other} to "
-                    f"course.toml or --problems, or take problem {number} out."
+                    f"There is no problem {number}: the problems are {', '.join(_all_problems())}. "
+                    "Correct course.toml."
+                )
+            if (other := DISCUSSES.get(number, number)) not in self.numbers:
+                raise UserError(
+                    f"Problem {number} is about results of problem {other}. Add problem {other} in "
+                    f"course.toml, or take problem {number} out."
                 )
         mine = whole.only(self.numbers)
-        if not mine.questions:
+        builders = {base: id for id in mine.questions for base in whole.bases(id)}
+        outside = [base for base in builders if base not in mine.questions]
+        if missing := [base for base in outside if base not in self.given]:
             raise UserError(
-                f"Nothing in problem {_listed(self.handed_out)} is graded. Add a problem in "
-                "course.toml or with --problems."
+                f"Question {builders[missing[0]]} builds on {missing[0]}. In course.toml, add "
+                f"problem {problem_of(missing[0])}, or write given = {json.dumps(missing)}: then "
+                f"students get our solution of {', '.join(missing)}, so that must no longer be "
+                "open to anybody."
             )
-        builders: dict[str, list[str]] = {}
-        for id in mine.questions:
-            for base in whole.bases(id):
-                if base not in mine.questions:
-                    builders.setdefault(base, []).append(id)
-        missing = [base for base in builders if base not in self.given]
-        if missing:
-            told = "; ".join(f"{_listed(builders[base])} on {base}" for base in missing)
-            problems = {problem_of(base) for base in missing}
-            raise UserError(
-                f"Some questions build on others that problem{'s' * (len(self.numbers) > 1)} "
-                f"{_listed(self.numbers)} {'lack' if len(self.numbers) > 1 else 'lacks'}: {told}. "
-                f"Add problem {_listed(sorted(problems))}, or --given {' '.join(missing)}: then "
-                f"students get our solution of {_listed(missing)}, so that must no longer be open "
-                "to anybody."
-            )
-        if idle := [question for question in self.given if question not in builders]:
-            raise UserError(
-                f"{_listed(idle)} should be given, but none of the problems "
-                f"{_listed(self.handed_out)} builds on it from outside. Take it out of course.toml "
-                "or --given."
-            )
+        for question in self.given:
+            if question not in outside:
+                raise UserError(
+                    f"{question} should be given, but none of these problems builds on it from "
+                    "outside. Take it out of course.toml."
+                )
         return mine
 
     def as_toml(self) -> str:
@@ -155,18 +137,12 @@ def _all_problems():
     return tuple(sorted({*read_manifest(MANIFEST).problems, *DISCUSSES}, key=int))
 
 
-def _listed(names):
-    """1, 3 and 4"""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def read_course(path: Path | None = None, **changes: object) -> Course:
+def read_course(path: Path | None = None, title: str | None = None) -> Course:
     """Read course.toml.
 
     Args:
         path: the file; by default the project's.
-        changes: values that replace the file's; None leaves the file's value.
+        title: instead of the file's.
 
     Raises:
         UserError: the file is missing or wrong.
@@ -174,9 +150,7 @@ def read_course(path: Path | None = None, **changes: object) -> Course:
     path = path or SETTINGS
     try:
         values = tomllib.loads(read_text(path))
-        return Course(
-            **values | {name: value for name, value in changes.items() if value is not None}
-        )
+        return Course(**values | ({} if title is None else {"title": title}))
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise UserError(
             f"{path} should be TOML with a title, perhaps a course, a due date, problems, what is "

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from common.files import UserError, write_text
+from common.files import UserError, read_text, write_text
 from instructor import ROOT
 from launch import LOCKS
 
@@ -24,61 +24,27 @@ HEAD = """\
 """
 
 
-def locked(uv: str, tables: tuple[str, ...], before: str, constraints: list[Path]) -> str:
-    """The text of a lock file.
-
-    Args:
-        uv: the program.
-        tables: the extra tables of pyproject.toml in it.
-        before: the text until now, whose versions are kept; "" for new versions.
-        constraints: files whose versions must be the same.
-
-    Raises:
-        UserError: uv failed.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "lock"
-        out.write_text(before, encoding="utf-8")
-        command = [uv, "pip", "compile", "pyproject.toml", "--output-file", str(out), "--quiet"]
-        command += ["--universal", "--generate-hashes", "--no-annotate", "--no-header"]
-        command += ["--python-version", "3.11"]
-        for table in tables:
-            command += ["--extra", table]
-        for path in constraints:
-            command += ["--constraints", str(path)]
-        if subprocess.run(command, cwd=ROOT).returncode:
-            raise UserError("uv could not choose the packages; it says why above.")
-        text = out.read_text(encoding="utf-8")
-    packages = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    return HEAD + "".join(one for one in packages if not LEFT_OUT.match(one))
-
-
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser(
-        "lock", help="make requirements*.lock anew from pyproject.toml; needs uv"
-    )
-    command.add_argument(
-        "--upgrade", action="store_true", help="take the newest versions of what is not pinned"
-    )
-    command.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Write the lock files; returns the exit code.
 
     Raises:
         UserError: uv is not there, or failed.
     """
-    uv = shutil.which("uv")
-    if uv is None:
+    if not shutil.which("uv"):
         raise UserError("uv, which makes the lock files, is not installed: pip install uv")
-    made: list[Path] = []
+    command = ["uv", "pip", "compile", "pyproject.toml", "--quiet", "--universal"]
+    command += ["--generate-hashes", "--no-annotate", "--no-header", "--python-version", "3.11"]
     for name, tables in LOCKS.items():
-        path = ROOT / name
-        keep = path.exists() and not args.upgrade
-        before = path.read_text(encoding="utf-8") if keep else ""
-        write_text(path, text := locked(uv, tables, before, made))
-        made.append(path)
-        print(f"{path.relative_to(ROOT)}: {len(re.findall('==', text))} packages")
+        command += [word for table in tables for word in ("--extra", table)]
+        with tempfile.TemporaryDirectory() as folder:
+            out, path = Path(folder) / "lock", ROOT / name
+            if path.exists() and not args.upgrade:
+                shutil.copy(path, out)  # uv keeps its versions
+            if subprocess.run([*command, "--output-file", str(out)], cwd=ROOT).returncode:
+                raise UserError("uv could not choose the packages; it says why above.")
+            packages = re.split(r"^(?=\S)", read_text(out), flags=re.MULTILINE)
+        kept = [text for text in packages if "==" in text and not LEFT_OUT.match(text)]
+        write_text(path, HEAD + "".join(kept))
+        command += ["--constraints", str(path)]  # the same versions in the next file
+        print(f"{name}: {len(kept)} packages")
     return 0

@@ -9,20 +9,6 @@ import argparse
 import sys
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser(
-        "documents",
-        help="update generated tables in README.md and docs/, and the pages of docs/site",
-        description="Update the generated parts of README.md and docs/*.md, and those pages of "
-        "docs/site whose text has changed (a minute; the handout needs TeX Live and pandoc).",
-    )
-    command.add_argument(
-        "--check", action="store_true", help="only compare; exit 1 if anything is stale"
-    )
-    command.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Update everything, or report what is stale; returns the exit code.
 

@@ -1,4 +1,5 @@
-r"""`python -m instructor latex OUT.tex`: the handout of a course as one file, for TeX and pandoc.
+r"""`python -m instructor latex OUT.tex`: the handout of a course as one file, for TeX and pandoc;
+or, with --sheet, the sheet for written answers.
 
 Facts and the texts of the course's problems are put in: `\input`, `\solution`, `\fact{key}`,
 `\iffact{key}{there}{otherwise}` and `\ifproblem{5}{there}{otherwise}` are replaced, and so are
@@ -11,10 +12,9 @@ import argparse
 import re
 from pathlib import Path
 
-from autograder.manifest import ManifestError
 from common.files import UserError, read_text, write_text
 from instructor import ROOT
-from instructor.course import SETTINGS
+from instructor.course import Course, read_course
 from instructor.documents.facts import escape, gather
 
 HANDOUT = ROOT / "handout"
@@ -132,15 +132,11 @@ class Sources:
         return escape(self.facts[key])
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser("latex", help="write the handout of a course as one LaTeX file")
-    command.add_argument("out", type=Path, help="the .tex file to write")
-    command.add_argument(
-        "--course", type=Path, default=SETTINGS, help="the settings (default: course.toml)"
-    )
-    command.add_argument("--rubrics", type=Path, help="the folder of answers, to put them in")
-    command.set_defaults(run=run)
+def answer_sheet(course: Course) -> str:
+    """The boxes for written answers to a course's problems, as LaTeX that compiles anywhere."""
+    paths = [HANDOUT / "answers" / f"problem{number}.tex" for number in course.handed_out]
+    boxes = "\n\\clearpage\n".join(read_text(path) for path in paths if path.exists())
+    return "\n".join((read_text(HANDOUT / "answers" / "head.tex"), boxes, "\\end{document}\n"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -149,10 +145,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: a source of facts, or the LaTeX, is wrong.
     """
-    try:
+    if args.sheet:
+        text = answer_sheet(read_course(args.course))
+    else:
         text = Sources(gather(args.course), rubrics=args.rubrics).read()
-    except ManifestError as error:
-        raise UserError(f"The handout's facts: {error}") from None
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or read_text(args.out) != text:
         write_text(args.out, text)

@@ -5,6 +5,7 @@ data.
 import hashlib
 import re
 import subprocess
+import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterable
@@ -14,6 +15,9 @@ from pathlib import Path, PurePosixPath
 from common.files import UserError, read_text
 from instructor import ROOT
 from instructor.course import Course
+from instructor.datasets.worlds.editions import EDITIONS
+from instructor.datasets.worlds.exercises import as_json, blank, make_matrices, write_exercises
+from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
 
 from .choosing import chosen_files, chosen_text
 from .starter import starter_tree
@@ -34,89 +38,82 @@ ASSISTANTS = ("AGENTS.md", "CLAUDE.md")  # how AI assistants should help: names 
 # what a Git host reads, so that a release can be a template repository, and what editors read
 WORKFLOW = ".github/workflows/basic-checks.yml"
 TEMPLATES = (WORKFLOW, ".vscode/settings.json", ".devcontainer/devcontainer.json")
-BINARY = {".pdf", ".zip"}
+BINARY = (".pdf", ".zip")
 
 
-def zip_of(out: Path) -> Path:
-    """The zip that belongs to the folder of a release."""
-    return out.with_name(out.name + ".zip")
-
-
-def project_name() -> str:
-    """The name of the folder in the zip."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
-
-
-def make_tree(
-    tree: Path,
-    course: Course,
-    cohort: int | None = None,
-    gold: Path | None = None,
-    handout: dict[str, bytes] | None = None,
-) -> tuple[int, ...]:
-    """Write the files of a release.
+def release_files(course: Course, handout: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a release: name, with slashes -> content.
 
     Args:
-        tree: the folder to make.
         course: what the README says, and the problems.
-        cohort: the seed of new worlds, instead of those in data/.
-        gold: with a cohort, the folder to make for the test answers.
-        handout: the files of the folder handout/, name -> content; by default none.
-
-    Returns:
-        The secret seeds of the cohort; () without one.
+        handout: the files of the folder handout/; may be empty.
 
     Raises:
-        UserError: a file is missing.
+        UserError: git does not track a file.
     """
     numbers = course.handed_out
-    names = chosen_files(released_files(), numbers)
+    files = {name: (ROOT / name).read_bytes() for name in chosen_files(released_files(), numbers)}
+    given = {f"src/checks/given/{name}": text.encode() for name, text in starter_tree().items()}
+    files |= {name: given[name] for name in chosen_files([*given], numbers)}
     pages = chosen_files(sorted(tracked_files((PAGES,), (f"{PAGES}/*.md",))), numbers)
     if not handout:
         pages.remove(OF_HANDOUT)
-    for name in names:
-        path = tree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            content = (ROOT / name).read_bytes()
-        except OSError as error:
-            raise UserError(
-                f"{name} belongs in a release and cannot be read: {error.strerror}. Restore it."
-            ) from None
-        path.write_bytes(_line_ends(path, content))
-    starter = {f"src/checks/given/{name}": text for name, text in starter_tree().items()}
-    texts = {name: (tree / name) for name in names if name.endswith((".py", ".toml"))}
-    texts = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
-    texts |= {name: starter[name] for name in chosen_files([*starter], numbers)}
-    made = {name: chosen_text(name, text, numbers) for name, text in texts.items()}
+    templates = Path(__file__).parent / "template"
+    made = {
+        name: chosen_text(name, content.decode(), numbers)
+        for name, content in files.items()
+        if name.endswith(".py")
+    }
+    made |= {name: read_text(templates / PurePosixPath(name).name) for name in TEMPLATES}
     made |= {
         "course.toml": replace(course, problems=(), given=()).as_toml(),
-        "pyproject.toml": student_pyproject((ROOT / "pyproject.toml").read_text(encoding="utf-8")),
+        "pyproject.toml": student_pyproject(read_text(ROOT / "pyproject.toml")),
         "README.md": student_readme(course, pages),
+        ".gitignore": student_gitignore(numbers),
     }
-    templates = Path(__file__).parent / "template"
-    made |= {name: read_text(templates / PurePosixPath(name).name) for name in TEMPLATES}
-    made[".gitignore"] = student_gitignore(course.handed_out)
     if course.assistants:
         made |= dict.fromkeys(ASSISTANTS, course.assistants)
-    for name, text in made.items():
+    files |= {name: text.encode() for name, text in made.items()}
+    files |= {f"handout/{name}": content for name, content in handout.items()}
+    return {name: _line_ends(name, content) for name, content in sorted(files.items())}
+
+
+def _line_ends(name, content):
+    """The same bytes from every system: CRLF in .bat files, LF in other texts."""
+    if name.endswith(BINARY):
+        return content
+    content = content.replace(b"\r\n", b"\n")
+    return content.replace(b"\n", b"\r\n") if name.endswith(".bat") else content
+
+
+def write_tree(files: dict[str, bytes], tree: Path) -> None:
+    """Write the files of a release into a new folder, with the same permissions everywhere."""
+    for name, content in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text(text, encoding="utf-8", newline="\n")
-    for name, content in (handout or {}).items():
-        (tree / "handout").mkdir(exist_ok=True)
-        (tree / "handout" / name).write_bytes(_line_ends(Path(name), content))
-    seeds = ()
-    if cohort is not None:
-        seeds = (cohort, *_write_cohort(cohort, tree / "data", gold))
-        written = [path.relative_to(tree).as_posix() for path in tree.glob("data/**/*.*")]
-        for name in {*written} - {*chosen_files(written, numbers)}:
-            (tree / name).unlink()
-    for folder in sorted(tree.rglob("*"), reverse=True):
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+        (tree / name).write_bytes(content)
     for path in [tree, *tree.rglob("*")]:  # regardless of the umask
         path.chmod(0o755 if path.is_dir() or path.suffix == ".sh" else 0o644)
-    return seeds
+
+
+def write_archive(files: dict[str, bytes], archive: Path) -> None:
+    """Write the zip of a release: one folder, the same bytes on every machine and day."""
+    from collect import write_zip
+
+    top = tomllib.loads(read_text(ROOT / "pyproject.toml"))["project"]["name"]
+    entries = ((f"{top}/{name}", content) for name, content in files.items())
+    write_zip(archive, entries, zipfile.ZIP_STORED)
+
+
+def read_tree(tree: Path) -> dict[str, bytes]:
+    """The files in a folder: name, with slashes -> content."""
+    return {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in sorted(tree.rglob("*"))
+        if path.is_file()
+    }
+
+
+# Which files
 
 
 def tracked_files(folders: Iterable[str], needed: Iterable[str]) -> set[str]:
@@ -130,21 +127,11 @@ def tracked_files(folders: Iterable[str], needed: Iterable[str]) -> set[str]:
         UserError: git fails to list its files, or doesn't track one that is needed.
     """
     if (ROOT / ".git").exists():
-        try:
-            process = subprocess.run(
-                ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders], capture_output=True
-            )
-        except FileNotFoundError:
-            raise UserError(
-                "git is not installed, and only files that it tracks leave this project. Install "
-                "git, or build in a copy without the folder .git."
-            ) from None
+        command = ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders]
+        process = subprocess.run(command, capture_output=True, encoding="utf-8")
         if process.returncode:
-            raise UserError(
-                f"git cannot list the project's files in {ROOT}: "
-                f"{process.stderr.decode(errors='replace').strip()}"
-            )
-        tracked = {*process.stdout.decode("utf-8").split("\0")} - {""}
+            raise UserError(f"git cannot list the project's files in {ROOT}: {process.stderr}")
+        tracked = {*process.stdout.split("\0")} - {""}
     else:
         tracked = _matching(f"{folder}/**/*" for folder in folders)
     if forgotten := sorted(_matching(needed) - tracked):
@@ -174,63 +161,42 @@ def released_files() -> list[str]:
     return sorted(kept | set(FILES))
 
 
-def cohort_seed(cohort: int, size: str) -> int:
-    """The seed of one of a cohort's worlds: a hash, so that one seed does not reveal another."""
-    return int.from_bytes(hashlib.sha256(f"{cohort} {size}".encode()).digest()[:7], "big")
+# A cohort
 
 
-def _write_cohort(cohort, data, gold):
-    """Draw a cohort's worlds and exercises; returns their seeds."""
-    from instructor.datasets.worlds.editions import EDITIONS
-    from instructor.datasets.worlds.exercises import as_json, blank, make_matrices, write_exercises
-    from instructor.datasets.worlds.world import SIZES, make_world, statistics, write_world
+def draw_cohort(files: dict[str, bytes], cohort: int, gold: Path) -> tuple[int, ...]:
+    """Replace the worlds and exercises in a release by a cohort's own.
 
-    figures = {}
-    for size, (_, folder) in EDITIONS.items():
-        people, documents = make_world(cohort_seed(cohort, size), SIZES[size])
-        write_world(people, documents, data / folder, gold / folder)
-        for name, value in statistics(people, documents).items():
-            figures.setdefault(name, []).append(str(value))
-    if (about := data / "problem1.md").exists():
-        text = about.read_text(encoding="utf-8")
-        for name, values in figures.items():
-            row = f"| {name} | {' | '.join(values)} |"
-            text = re.sub(rf"(?m)^\| {re.escape(name)} \|.*$", lambda _: row, text)
-        about.write_text(text, encoding="utf-8", newline="\n")
-    exercises = cohort_seed(cohort, "exercises")
-    write_exercises(exercises, data, gold)
-    text = as_json(blank(make_matrices(exercises)))
-    for path in data.parent.glob("src/**/problem5/hand_attention.json"):
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return [*(cohort_seed(cohort, size) for size in EDITIONS), exercises]
+    Args:
+        files: of the release; these change.
+        cohort: the seed.
+        gold: the folder to make for the test answers.
 
-
-def _line_ends(path, content):
-    """The same bytes from every system: CRLF in .bat files, LF in other texts."""
-    if path.suffix in BINARY:
-        return content
-    content = content.replace(b"\r\n", b"\n")
-    return content.replace(b"\n", b"\r\n") if path.suffix == ".bat" else content
-
-
-def read_tree(tree: Path) -> dict[str, bytes]:
-    """The files in a folder: name, with slashes -> content."""
-    return {
-        path.relative_to(tree).as_posix(): path.read_bytes()
-        for path in sorted(tree.rglob("*"))
-        if path.is_file()
+    Returns:
+        All secret seeds.
+    """
+    # a hash, so that one seed does not reveal another
+    seeds = {
+        name: int.from_bytes(hashlib.sha256(f"{cohort} {name}".encode()).digest()[:7], "big")
+        for name in (*EDITIONS, "exercises")
     }
-
-
-def zip_tree(tree: Path, archive: Path) -> None:
-    """Write the zip of a release: one folder, the same bytes on every machine and day."""
-    from collect import write_zip
-
-    write_zip(
-        archive,
-        (
-            (f"{project_name()}/{name}", content)
-            for name, content in sorted(read_tree(tree).items())
-        ),
-        zipfile.ZIP_STORED,
-    )
+    figures = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        data = Path(scratch)
+        for size, (_, folder) in EDITIONS.items():
+            people, documents = make_world(seeds[size], SIZES[size])
+            write_world(people, documents, data / folder, gold / folder)
+            for name, value in statistics(people, documents).items():
+                figures[name] = f"{figures.get(name, f'| {name} |')} {value} |"
+        write_exercises(seeds["exercises"], data, gold)
+        drawn = {f"data/{name}": content for name, content in read_tree(data).items()}
+    files |= {name: drawn[name] for name in drawn.keys() & files.keys()}
+    text = as_json(blank(make_matrices(seeds["exercises"])))
+    for name in files:
+        if name.endswith("problem5/hand_attention.json"):
+            files[name] = text.encode()
+    if about := files.get("data/problem1.md", b"").decode():
+        row = re.compile(r"^\| (.+?) \|.*$", re.MULTILINE)
+        about = row.sub(lambda found: figures.get(found[1], found[0]), about)
+        files["data/problem1.md"] = about.encode()
+    return cohort, *seeds.values()

@@ -33,26 +33,6 @@ def _size(folder):
     return sum(path.stat().st_size for path in folder.glob("*.zip"))
 
 
-def add_parser(commands) -> None:
-    """Add the command to `python -m instructor`."""
-    command = commands.add_parser(
-        "cases",
-        help="draw inputs for the checks, and run the reference and the known mistakes on them",
-        description="Bring src/checks/cases, which students' checks compare with, up to date: "
-        "inputs, and what the solution and known mistakes reply. With --secret, write staff's own.",
-    )
-    command.add_argument(
-        "--check", action="store_true", help="write nothing; fail if files are out of date"
-    )
-    command.add_argument(
-        "--secret",
-        type=int,
-        metavar="SEED",
-        help="write staff's rounds instead, drawn from this seed: keep it secret",
-    )
-    command.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Write or look at the files; returns the exit code."""
     if args.secret is not None:

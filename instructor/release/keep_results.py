@@ -1,13 +1,15 @@
-"""Saves the reference's laptop-size results, so that grading it needs no training."""
+"""`python -m instructor reference FOLDER`: saves the reference's laptop-size results, so that
+grading it needs no training.
+"""
 
+import argparse
 import json
 import shutil
 from datetime import date
-from pathlib import Path
 
 import torch
 
-from autograder import Report, draw_seed, read_manifest
+from autograder import draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from common.cores import cores
 from common.files import UserError, write_text, writing
@@ -20,18 +22,14 @@ from jobs.targets import JOBS
 from .starter import KEPT_RESULTS, SOLUTION
 
 
-def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
-    """Save the weights of `./run.sh demo --out folder` in half precision, and their predictions.
-
-    Args:
-        folder: where the demo ran.
-        out: gets the three files of weights that answer questions, the six files of predictions,
-            and summary.json, which is the demo's with the date and the seconds of grading all this.
-            The plot of the demo becomes docs/demo.png.
+def run(args: argparse.Namespace) -> int:
+    """Save the weights of `./run.sh demo --out FOLDER` in half precision, their predictions, and
+    the demo's summary.json with the date; its plot becomes docs/demo.png. Returns the exit code.
 
     Raises:
         UserError: the demo is not finished.
     """
+    folder, out = args.folder, KEPT_RESULTS
     evaluations = [job for job in JOBS.values() if job.kind == "evaluate"]
     for name in sorted({job.reads for job in evaluations}):
         if not (folder / name).is_file():
@@ -58,16 +56,11 @@ def keep_results(folder: Path, out: Path = KEPT_RESULTS) -> None:
         run_job(job, options)
     shutil.rmtree(out / "runs", ignore_errors=True)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    report = grade_reference(out)
+    setting, manifest = Setting(hidden=True, results=out, workers=cores()), read_manifest(MANIFEST)
+    checks = [*manifest.checks.values()]
+    report = grade_submission(SOLUTION, checks, setting, draw_seed(), manifest)
     print(f"Graded: {report.score:g} of {report.max_score:g} points")
     summary |= {"date": f"{date.today()}"}
     write_text(out / "summary.json", json.dumps(summary, indent=2) + "\n")
     shutil.copyfile(folder / "accuracy.png", ROOT / "docs" / "demo.png")
-
-
-def grade_reference(results: Path) -> Report:
-    """Grade the reference with its results by basic and hidden checks."""
-    setting = Setting(hidden=True, results=results, workers=cores())
-    manifest = read_manifest(MANIFEST)
-    checks = [check for check in manifest.checks.values() if check.coded]
-    return grade_submission(SOLUTION, checks, setting, draw_seed(), manifest)
+    return 0

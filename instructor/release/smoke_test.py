@@ -13,18 +13,19 @@ import sys
 import tempfile
 import time
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from autograder import Manifest, Report, Verdict, draw_seed
 from checks.support.session import Setting, grade_submission
 from common.cores import cores
-from common.files import UserError
+from common.files import UserError, read_text
 from instructor.datasets.worlds.exercises import as_json, solve
+from jobs.deliverables import ANSWERS, STUDENT_FILES, lent
 from jobs.presets import PRESETS
 from jobs.targets import targets_of
 
-from .starter import KEPT_RESULTS, SOLUTION, START
+from .starter import KEPT_RESULTS, SOLUTION
 
 PRESET = PRESETS["laptop"]  # of the saved or newly made results
 
@@ -33,54 +34,15 @@ class Failed(Exception):
     """A step of the smoke test failed; the message is its output."""
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command of the README, the exit code and output that the starter should give, the folder to
-    run it in, and what is typed for the README's TARGET or ID.
+class Command(NamedTuple):
+    """A command of the README, what a student types, and what the starter should give: an exit code
+    and an output.
     """
 
     readme: str
+    typed: str
     code: int
     prints: str
-    folder: str = "."
-    example: str = ""
-
-    @property
-    def line(self) -> str:
-        """The command as it is typed."""
-        return re.sub(r"\b(TARGET|ID)\b", self.example, self.readme)
-
-    def run(self, tree: Path, show: bool = False) -> None:
-        """Run it as a student would: without this shell's variables, and with a home beside the
-        release.
-
-        Args:
-            tree: the unpacked release.
-            show: show its output while it runs, progress bars included.
-
-        Raises:
-            Failed: the result is not the expected one.
-        """
-        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-        environment = {"PATH": path, "HOME": str(tree.parent), "LANG": "C.UTF-8"}
-        if threads := os.environ.get("OMP_NUM_THREADS"):  # for a shared machine
-            environment["OMP_NUM_THREADS"] = threads
-        process = subprocess.run(
-            ["bash", "-c", self.line],
-            cwd=tree / self.folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=None if show else subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        output = (process.stdout or b"").decode("utf-8", errors="replace")
-        if process.returncode != self.code or self.prints not in output:
-            expected = f"exit code {self.code}"
-            expected += f" and to print '{self.prints}'" if self.prints else ""
-            raise Failed(
-                f"{output[-4000:]}\n$ {self.line}\nended with exit code {process.returncode}. "
-                f"Expected: {expected}. Its output is above."
-            )
 
 
 def commands(manifest: Manifest) -> list[Command]:
@@ -88,21 +50,23 @@ def commands(manifest: Manifest) -> list[Command]:
     in.
     """
     basic = next(check.id for check in manifest.checks.values() if check.kind == "basic")
-    target = next(iter(targets_of(manifest.problems)), "help")
-    results = [one for one in targets_of(manifest.problems).values() if one.handed_in]
-    found = [Command("./run.sh help", 0, target)]
+    targets = targets_of(manifest.problems)
+    found = []
     if "1" in manifest.problems:
-        found.append(Command("python dataset.py namedata", 0, "Where was", "src/submission"))
-    if target != "help":
-        found.append(Command("./run.sh TARGET", 3, "Not implemented yet: ", example=target))
+        data = "python dataset.py namedata"
+        found.append(Command(data, f"cd src/submission && {data}", 0, "Where was"))
+    for name in [*targets][:1]:
+        found.append(Command("./run.sh TARGET", f"./run.sh {name}", 3, "Not implemented yet: "))
+    results = [f"./run.sh {target.target}" for target in targets.values() if target.handed_in]
+    code, prints = (2, results[0]) if results else (0, "not filled in")
+    grade = "cd src && python grader.py"
     return [
         *found,
-        Command("python src/grader.py --list", 0, "hidden"),
-        Command("python src/grader.py", 1, "  all  0 of "),
-        Command("cd src && python grader.py ID", 1, "  all  0 of ", example=basic),
-        Command("./collect_submission.sh", 2, f"./run.sh {results[0].target}")
-        if results
-        else Command("./collect_submission.sh", 0, "not filled in"),
+        Command("./run.sh help", "./run.sh help", 0, next(iter(targets), "help")),
+        Command("python src/grader.py --list", "python src/grader.py --list", 0, "hidden"),
+        Command("python src/grader.py", "python src/grader.py", 1, "  all  0 of "),
+        Command(f"{grade} ID", f"{grade} {basic}", 1, "  all  0 of "),
+        Command("./collect_submission.sh", "./collect_submission.sh", code, prints),
     ]
 
 
@@ -120,47 +84,34 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         tree = unpack(archive, Path(folder) / "release")
         submission = tree / "src" / "submission"
-        readme = (tree / "README.md").read_text(encoding="utf-8")
+        readme = read_text(tree / "README.md")
         for command in commands(manifest):
-            with _step(command.line):
-                if not _names(readme, command.readme):
-                    raise Failed(
-                        f"The release's README does not have the command: {command.readme}"
-                    )
-                command.run(tree)
+            # in backticks or on a line of a listing
+            if not re.search(rf"(?m)(^|`){re.escape(command.readme)}($|`|\s+#)", readme):
+                raise Failed(f"The release's README does not have the command: {command.readme}")
+            _run(tree, command.typed, command.code, command.prints)
         with _step("the starter scores 0 by basic and hidden checks"):
-            report = _grade(submission, tree, gold, manifest)
-            if report.score or any(
-                outcome.verdict is None or outcome.verdict is Verdict.GRADER_ERROR
-                for id, outcome in report.outcomes.items()
-                if report.manifest.checks[id].coded
-            ):
+            report = grade(submission, tree, gold, manifest)
+            coded = [id for id, check in manifest.checks.items() if check.coded]
+            verdicts = {report.outcomes[id].verdict for id in coded}
+            if report.score or {None, Verdict.GRADER_ERROR} & verdicts:
                 raise Failed(f"The starter scores {report.score}:\n{_lines(report)}")
 
-        for path in sorted(SOLUTION.rglob("*.py")):
-            target = submission / path.relative_to(SOLUTION)
-            if target.is_file() and START in target.read_text(encoding="utf-8"):
-                shutil.copyfile(path, target)  # outside the markers, the two are the same
-        for hand in submission.glob("*/hand_attention.json"):
-            solved = as_json(solve(json.loads(hand.read_text(encoding="utf-8"))))
-            hand.write_text(solved, encoding="utf-8", newline="\n")
-        for choices in submission.glob("*/choices.toml"):
-            shutil.copyfile(SOLUTION / choices.relative_to(submission), choices)
-        grader = "python src/grader.py --no-artifacts"
-        with _step(f"the starter filled with the reference passes {grader}"):
-            Command(grader, 0, "  all  ").run(tree)
+        for name in (*STUDENT_FILES, *ANSWERS):
+            target = submission / name
+            if target.is_file() and name not in lent(manifest.problems):
+                shutil.copyfile(SOLUTION / name, target)
+        for hand in tree.glob("data/hand_attention.json"):
+            solved = as_json(solve(json.loads(read_text(hand))))
+            (submission / "problem5" / hand.name).write_text(solved, encoding="utf-8")
+        _run(tree, "python src/grader.py --no-artifacts", 0, "  all  ")
         targets = targets_of(manifest.problems)
         if gold:
-            print(
-                f"  Running the jobs on the new people with the preset {PRESET.name}: five minutes "
-                "on an idle machine",
-                flush=True,
-            )
-            lines = [f"./run.sh all --preset {PRESET.name}"] * ("1" in manifest.problems)
-            lines += ["./run.sh encoder_report"] * ("encoder_report" in targets)
-            for line in lines:
-                with _step(line):
-                    Command(line, 0, "").run(tree, show=True)
+            print("  The jobs on the new people take five minutes on an idle machine", flush=True)
+            if "1" in manifest.problems:
+                _run(tree, f"./run.sh all --preset {PRESET.name}")
+            if "encoder_report" in targets:
+                _run(tree, "./run.sh encoder_report")
             collecting = "./collect_submission.sh"
         else:
             for target in targets.values():
@@ -168,13 +119,9 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
                     shutil.copyfile(KEPT_RESULTS / target.writes, submission / target.writes)
             # large pretrained weights are not kept
             collecting = "./collect_submission.sh --allow-missing"
-        with _step(collecting):
-            Command(collecting, 0, "submission.zip").run(tree)
-        with _step(
-            "the starter filled with the reference gets full points, from submission.zip, results "
-            "included"
-        ):
-            _require_full(_grade(tree / "submission.zip", tree, gold, manifest))
+        _run(tree, collecting, 0, "submission.zip")
+        with _step("the reference gets full points, from submission.zip, results included"):
+            require_full(grade(tree / "submission.zip", tree, gold, manifest))
 
 
 def unpack(archive: Path, into: Path) -> Path:
@@ -185,31 +132,52 @@ def unpack(archive: Path, into: Path) -> Path:
     return next(into.iterdir())
 
 
-def _names(readme: str, line: str) -> bool:
-    """Whether a README has a command, in backticks or on a line of a listing."""
-    return re.search(rf"(^|`){re.escape(line)}($|`|\s+#)", readme, re.MULTILINE) is not None
+def _run(tree: Path, line: str, code: int = 0, prints: str = "") -> None:
+    """Run a command as a student would: without this shell's variables, and with a home beside the
+    release. Raises Failed if exit code or output are not as expected.
+    """
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {"PATH": path, "HOME": str(tree.parent), "LANG": "C.UTF-8"}
+    if threads := os.environ.get("OMP_NUM_THREADS"):  # for a shared machine
+        environment["OMP_NUM_THREADS"] = threads
+    with _step(line):
+        process = subprocess.run(
+            ["bash", "-c", line],
+            cwd=tree,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        if process.returncode != code or prints not in process.stdout:
+            raise Failed(
+                f"{process.stdout[-4000:]}\n$ {line}\nended with exit code {process.returncode}; "
+                f"expected: exit code {code}, and in its output, which is above: '{prints}'"
+            )
 
 
-def _grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) -> Report:
+def grade(submission: Path, tree: Path, gold: Path | None, manifest: Manifest) -> Report:
     """Grade as staff does, with the release's data."""
-    data = tree / "data" / PRESET.data
-    checks = [check for check in manifest.checks.values() if check.coded]
     # The code is ours, so it may be graded without isolation.
     setting = Setting(
         hidden=True,
         gold=gold,
         preset=PRESET.name,
-        data=data if "1" in manifest.problems else None,  # the world is problem 1's
+        data=tree / "data" / PRESET.data if "1" in manifest.problems else None,
         weak=True,
         workers=cores(),
     )
     try:
+        checks = [*manifest.checks.values()]
         return grade_submission(submission, checks, setting, draw_seed(), manifest)
     except UserError as error:
         raise Failed(str(error)) from None
 
 
-def _require_full(report: Report) -> None:
+def require_full(report: Report) -> None:
+    """Raise Failed if a report has less than all points."""
     if report.score != report.max_score or not report.passed:
         raise Failed(
             f"It scores {report.score:g} of {report.max_score:g}, with seed {report.seed}:\n"

@@ -4,6 +4,7 @@ Files that students get complete (`deliverables.GIVEN`) exist only in
 src/submission.
 """
 
+import argparse
 import ast
 import difflib
 import json
@@ -178,6 +179,23 @@ def write_starter(*folders: Path) -> None:
         for name, text in wanted.items():
             (folder / name).parent.mkdir(exist_ok=True)
             write_text(folder / name, text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Generate src/submission, or check that it is up to date; returns the exit code."""
+    if not args.check:
+        write_starter()
+        print("Wrote src/submission")
+        return 0
+    if drift := find_drift():
+        print("\n".join(drift))
+        print(
+            "\nsrc/submission is not up to date. Edit instructor/solution, then: python -m "
+            "instructor starter"
+        )
+        return 1
+    print("src/submission is up to date.")
+    return 0
 
 
 def _others(folder, wanted):

@@ -10,16 +10,14 @@ from instructor.course import Course
 from instructor.documents.facts import UNGRADED
 from jobs.targets import TARGETS, chosen
 
-from .leaks import text_of
-
-UNREAD = (".zip", ".tsv")
+UNREAD = (".zip", ".tsv", "wiki.txt")
 
 
-def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
-    """Search the files of a release for problems that it does not have.
+def find_traces(texts: dict[str, str], course: Course) -> list[str]:
+    """Search the texts of a release for problems that it does not have.
 
     Args:
-        files: name in the release, with slashes -> content.
+        texts: name in the release, with slashes -> text, as `leaks.text_of` gives it.
         course: its problems.
 
     Returns:
@@ -28,8 +26,9 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     if not course.others:
         return []
     targets = [name for name, target in TARGETS.items() if target.question[0] in course.others]
+    mine, theirs = _names(course.handed_out), _names(course.others)
     # a target such as `look` is a word, too
-    words = [name for name in targets if "_" in name] + sorted(_names_of(course))
+    words = [name for name in targets if "_" in name] + sorted(theirs - mine)
     all_problems = replace(course, problems=(), given=()).manifest()
     ids = [id for id in (*all_problems.questions, *UNGRADED) if problem_of(id) in course.others]
     shown = [f"{problem_of(id)}({id[-1]})" for id in ids]
@@ -42,19 +41,16 @@ def find_traces(files: dict[str, bytes], course: Course) -> list[str]:
     # 6d, not 1e-5 or .2f; in a PDF, 1d may be a fraction
     whole = re.compile(rf"(?<![\w.\\#])(?:{_any(ids)})(?!\w|-\d)|{plain.pattern}")
     found = []
-    for name, content in sorted(files.items()):
-        suffix = PurePosixPath(name).suffix
-        text = "" if suffix in UNREAD or name.endswith("wiki.txt") else text_of(name, content)
+    for name, text in sorted(texts.items()):
+        if whole.search(name):
+            found.append(f"{name}: its name is of a problem that is not handed out.")
         if name.endswith("/manifest.toml"):  # links to other problems' questions may stay
             text = re.sub(r"(?m)^builds_on = .*", "", text)
+        pattern = plain if name.endswith(".pdf") else whole
         found += [
             f"{name}, line {text.count(chr(10), 0, match.start()) + 1}: '{match[0]}' is of a "
             "problem that is not handed out."
-            for match in (plain if suffix == ".pdf" else whole).finditer(text)
-        ]
-        found += [
-            f"{name}: its name is of a problem that is not handed out."
-            for _ in whole.finditer(name)
+            for match in pattern.finditer("" if name.endswith(UNREAD) else text)
         ]
     return found
 
@@ -64,15 +60,10 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, words)) or "(?!)"
 
 
-def _names_of(course: Course) -> Iterable[str]:
-    """The names of the other problems' files, those left out that these have, too."""
-    mine, theirs = (
-        {
-            name
-            for problem in chosen(numbers)
-            for name in (*problem.code, *problem.answers, *problem.supplied, *problem.needed)
-        }
-        for numbers in (course.handed_out, course.others)
-    )
-    for name in theirs - mine:
-        yield PurePosixPath(name).name
+def _names(numbers: Iterable[str]) -> set[str]:
+    """The names of the files of some problems."""
+    return {
+        PurePosixPath(name).name
+        for problem in chosen(numbers)
+        for name in (*problem.code, *problem.answers, *problem.supplied, *problem.needed)
+    }

@@ -2,7 +2,6 @@
 graded by it.
 """
 
-import argparse
 import json
 import re
 import shutil
@@ -15,14 +14,13 @@ import torch
 
 from autograder import draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
-from common.files import UserError
 from conftest import call, copy_reference
 from instructor import __main__ as program
 from instructor import course as course_module
 from instructor.course import Course
+from instructor.documents.sources import answer_sheet
 from instructor.release import build
-from instructor.release import command as release_command
-from instructor.release.answer_sheet import answer_sheet
+from instructor.release.leaks import text_of
 from instructor.release.starter import places
 from instructor.release.traces import find_traces
 from jobs.deliverables import lent
@@ -33,20 +31,25 @@ COURSES = [FIRST, SECOND, Course("Five", problems=(5,)), Course("Mixed", problem
 WHOLE = read_manifest(MANIFEST)
 
 
-def release(*arguments):
-    """Run the command in this process."""
-    parser = argparse.ArgumentParser()
-    release_command.add_parser(parser.add_subparsers())
-    args = parser.parse_args(["release", *map(str, arguments)])
-    return args.run(args)
-
-
 @pytest.fixture(scope="module", params=COURSES, ids=lambda course: course.title)
 def built(request, tmp_path_factory):
-    """A course, and the folder of its release."""
+    """A course, its release's files, and the folder of these."""
     tree = tmp_path_factory.mktemp("release") / "tree"
-    build.make_tree(tree, request.param)
-    return request.param, tree
+    files = build.release_files(request.param, {})
+    build.write_tree(files, tree)
+    return request.param, files, tree
+
+
+@pytest.fixture
+def of_course(tmp_path_factory, monkeypatch):
+    """Sets the project's course.toml."""
+
+    def use(course):
+        settings = tmp_path_factory.mktemp("settings") / "course.toml"
+        settings.write_text(course.as_toml(), encoding="utf-8")
+        monkeypatch.setattr(course_module, "SETTINGS", settings)
+
+    return use
 
 
 def run(tree, *words):
@@ -60,21 +63,22 @@ def run(tree, *words):
 
 
 @pytest.mark.parametrize(
-    "arguments, complaint",
+    "problems, given, complaint",
     [
-        ("--problems 5 6", "6c, 6d and 6g on 1h. Add problem 1, or --given 1h"),
-        ("--problems 6", "problem 6 lacks: 6c, 6d and 6g on 1h"),
-        ("--problems 1 9", "no problem 9: the problems are 1, 2, 3, 4, 5 and 6"),
-        ("--problems 2", "Problem 2 is about results of problem 1"),
-        ("--problems 2 3 5", "Problem 2 is about results of problem 1"),
-        ("--problems 3 4", "Nobody writes code"),
-        ("--problems 1 6 --given 1h", "1h should be given, but none of the problems 1 and 6"),
-        ("--given 1h", "1h should be given"),
+        ((5, 6), (), 'builds on 1h. In course.toml, add problem 1, or write given = ["1h"]'),
+        ((6,), (), "Question 6g builds on 1h"),
+        ((1, 9), (), "no problem 9: the problems are 1, 2, 3, 4, 5, 6"),
+        ((2,), (), "Problem 2 is about results of problem 1"),
+        ((2, 3, 5), (), "Problem 2 is about results of problem 1"),
+        ((3, 4), (), "Nobody writes code"),
+        ((1, 6), ("1h",), "1h should be given, but none of these problems"),
+        ((), ("1h",), "1h should be given"),
     ],
 )
-def test_a_set_that_makes_no_sense_is_refused(tmp_path, arguments, complaint):
-    with pytest.raises(UserError, match=re.escape(complaint)):
-        release(tmp_path / "x", "--no-proof", "--no-handout", *arguments.split())
+def test_a_set_that_makes_no_sense_is_refused(tmp_path, of_course, problems, given, complaint):
+    of_course(Course("T", problems=problems, given=given))
+    done = call(program.main, "release", tmp_path / "x", "--no-proof", "--no-handout")
+    assert done.returncode == 2 and complaint in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -90,9 +94,9 @@ def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
 
 
 def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
-    course, tree = built
-    files = build.read_tree(tree)
-    assert find_traces(files, course) == []
+    course, files, _ = built
+    texts = {name: text_of(name, content) for name, content in files.items()}
+    assert find_traces(texts, course) == []
     there = {name.removeprefix("src/submission/") for name in files if "src/submission/" in name}
     students = {name for problem in PROBLEMS.values() for name in problem.code}
     numbers = [number for number in course.numbers if number in PROBLEMS]
@@ -103,18 +107,18 @@ def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
 
 
 def test_other_machines_are_for_those_who_train(built):
-    course, tree = built
+    course, files, tree = built
     machines = ["docs/running.md", "slurm.sbatch", "train_on_gpu.ipynb"]
     trains = 1 in course.problems
-    assert [name for name in machines if (tree / name).exists()] == (machines if trains else [])
+    assert [name for name in machines if name in files] == (machines if trains else [])
     shown, _ = run(tree, "src/collect.py", "--help")
-    readme = (tree / "README.md").read_text(encoding="utf-8")
+    readme = files["README.md"].decode()
     assert ("--for-gpu" in shown) == ("docs/running.md" in readme) == trains
     assert ("dashboard" in readme) == (trains and 6 in course.problems)
 
 
 def test_its_manifest_and_its_programs_know_its_problems_alone(built):
-    course, tree = built
+    course, files, tree = built
     mine, ours = read_manifest(tree / "src" / "checks" / "manifest.toml"), course.manifest()
     assert (mine.questions, mine.checks) == (ours.questions, ours.checks)
     asked = {*course.numbers} - {"2"}
@@ -134,7 +138,7 @@ def test_its_manifest_and_its_programs_know_its_problems_alone(built):
 
 def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
     """Trainings of two steps."""
-    course, tree = built
+    course, files, tree = built
     script = """if True:
         import importlib, sys
         sys.path.insert(0, "src")
@@ -152,14 +156,13 @@ def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
 
 def test_a_given_solution_is_whole_and_works(built):
     """The reference's code without its markers and hints; no other release has it."""
-    course, tree = built
-    path = tree / "src" / "submission" / "attention.py"
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    course, files, tree = built
+    text = files.get("src/submission/attention.py", b"").decode()
     assert ("torch.outer(" in text) == bool(course.given)
     if course.given:
         assert "START_CODE" not in text and "[part" not in text and "Hint" not in text
         given = {"__name__": "given_attention"}
-        exec(compile(text, path, "exec"), given)
+        exec(text, given)
         x = torch.randn(2, 3, 5, 8)
         turned = given["apply_rotary_emb"](x, given["precompute_rotary_emb"](8, 7))
         assert torch.equal(turned[:, :, 0], x[:, :, 0])
@@ -179,8 +182,8 @@ def test_a_given_solution_is_whole_and_works(built):
     ],
 )
 def test_traces_are_found(name, text):
-    assert find_traces({name: text.encode()}, FIRST)
-    assert not find_traces({name: text.encode()}, SECOND)
+    assert find_traces({name: text}, FIRST)
+    assert not find_traces({name: text}, SECOND)
 
 
 def test_what_looks_like_a_trace_is_none():
@@ -189,7 +192,7 @@ def test_what_looks_like_a_trace_is_none():
         ("problem 1, 1h, 6d", Course("T", problems=(1, 2, 5, 6))),
         ("problem 1, 4a, 6d", Course("T")),
     ):
-        assert not find_traces({"a.py": text.encode()}, course)
+        assert not find_traces({"a.py": text}, course)
 
 
 def test_the_answer_sheet_has_the_boxes_of_its_problems():
@@ -202,17 +205,6 @@ def test_the_answer_sheet_has_the_boxes_of_its_problems():
 
 
 # Grading
-
-
-@pytest.fixture
-def of_course(tmp_path, monkeypatch):
-    """Sets the project's course.toml."""
-
-    def use(course):
-        (tmp_path / "course.toml").write_text(course.as_toml(), encoding="utf-8")
-        monkeypatch.setattr(course_module, "SETTINGS", tmp_path / "course.toml")
-
-    return use
 
 
 def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
@@ -264,18 +256,17 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
 
 @pytest.mark.full
 @pytest.mark.longest
-@pytest.mark.parametrize(
-    "arguments", ["--problems 1 3 4", "--problems 5 6 --given 1h"], ids=["1 3 4", "5 6"]
-)
-def test_it_proves_itself_as_a_release_does(tmp_path, capsys, arguments):
+@pytest.mark.parametrize("course", [FIRST, SECOND], ids=lambda course: course.title)
+def test_it_proves_itself_as_a_release_does(tmp_path, of_course, course):
     """With its handout: no leak, no trace; its README's commands, the starter, the reference
     collected and graded.
     """
-    assert release(tmp_path / "x", *arguments.split()) == 0
-    printed = capsys.readouterr().out
-    assert "failed" not in printed and "gets full points, from submission.zip" in printed
-    assert ("hand it out when nobody" in printed) == ("--given" in arguments)
+    of_course(course)
+    done = call(program.main, "release", tmp_path / "x")
+    assert done.returncode == 0 and "failed" not in done.stdout, done.stderr
+    assert "gets full points, from submission.zip" in done.stdout
+    assert ("hand it out when nobody" in done.stdout) == bool(course.given)
     files = build.read_tree(tmp_path / "x")
     assert {"handout/handout.pdf", "handout/handout.html", "handout/submission.tex"} <= {*files}
     asked = {*re.findall(r'"(\d)[a-z]": \d', files["handout/pages.json"].decode())}
-    assert asked == {*arguments.partition(" --given")[0].split()[1:]}
+    assert asked == {*course.numbers}

@@ -22,7 +22,7 @@ from jobs.targets import JOBS, MADE_BY, TARGETS
 def repository(tmp_path_factory):
     """A repository with the files of a release, all of them added."""
     tree = tmp_path_factory.mktemp("release") / "tree"
-    build.make_tree(tree, Course("A title"))
+    build.write_tree(build.release_files(Course("A title"), {}), tree)
     git(tree, "init", "-q")
     git(tree, "add", "--all")
     return tree

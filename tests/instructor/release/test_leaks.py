@@ -1,0 +1,131 @@
+"""What students must not get is found in a release, wherever it was put."""
+
+import dataclasses
+import getpass
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from instructor.course import read_course
+from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
+from instructor.datasets.worlds.exercises import as_json
+from instructor.release import build, known_secrets, leaks
+from instructor.release.starter import END, START
+
+
+@pytest.fixture(scope="module")
+def secrets():
+    return known_secrets.gather_secrets()
+
+
+def test_nothing_leaks(secrets):
+    files = build.release_files(read_course(), {})
+    texts = {name: leaks.text_of(name, content) for name, content in files.items()}
+    assert leaks.find_leaks(texts, secrets) == []
+
+
+def read(*names):
+    """The text of a file of instructor/."""
+    return ROOT.joinpath("instructor", *names).read_text(encoding="utf-8")
+
+
+def body_of(name):
+    """The longest line between the solution's markers in a file."""
+    bodies = re.findall(f"{START}(.*?){END}", read("solution", name), re.DOTALL)
+    return max((line.strip() for line in "\n".join(bodies).splitlines()), key=len)
+
+
+def notebook(text):
+    outputs = [{"data": {"text/plain": ["1\n", "  " + text]}}]
+    return json.dumps({"cells": [{"source": [], "outputs": outputs}]})
+
+
+Q1H = "src/checks/problem1/q1h.py"
+# the longest function of the hidden checks of 1h
+HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h.py")), key=len)
+GOLD = read("gold/laptop/birth_test.tsv").splitlines()
+PLACES = [row.split("\t")[1] for row in GOLD[10:25]]
+KEPT = read("gold/occupations/test.tsv").splitlines()[7].partition("\t")[0]
+BY_HAND = json.loads(read("solution/problem5/hand_attention.json"))
+PHRASE = re.search(r"(?:[a-z]{2,} ){7}", read("rubrics", "3a.tex"))[0].split()
+FULL, LAPTOP = EDITIONS["full"][0], EDITIONS["laptop"][0]
+USER = getpass.getuser()
+PLANTS = [  # file, text, what is said of it
+    ("instructor/x.py", "", "instructor"),
+    ("src/checks/q1c_hidden.py", "", "q1c_hidden.py"),
+    ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
+    ("src/solutions/x.py", "", "solutions"),
+    ("data/birth_test.tsv", "", "birth_test.tsv"),
+    ("data/occupations/test.tsv", "", "test.tsv"),
+    ("data/traces.json.gz", "", "traces.json.gz"),
+    ("src/submission/rope.finetune.params", "", "rope.finetune.params"),
+    ("src/submission/encoder.params", "", "encoder.params"),
+    (".git/config", "", ".git"),
+    ("src/a.py", f"x = 1\n\n    {body_of('attention.py')}", "line 3: a line of the solution in"),
+    ("src/submission/helper.py", f"# {body_of('helper.py')}", "the solution in helper.py"),
+    ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
+    (Q1H, max(HIDDEN.splitlines(), key=len), "the hidden checks in q1h.py"),
+    ("handout/handout.html", f"<p>{' <em>'.join(PHRASE)}", "a worked answer or a rubric"),
+    ("README.md", f"see\n{GOLD[3]}", "answer to a test question"),
+    ("src/a.py", json.dumps([GOLD[7].split("\t")]), "answer to a test question"),
+    ("data/birth_dev.tsv", GOLD[7], "answer to a test question"),
+    ("data/x.txt", "\n".join(PLACES), "in their order"),
+    ("data/x.txt", "\n".join(f"{n}. {p.upper()}" for n, p in enumerate(PLACES)), "in their order"),
+    ("data/x.csv", ",".join(reversed(GOLD[5][10:].split(" born?\t"))), "line 1: the name and the"),
+    ("data/occupations/dev.tsv", f"{KEPT}\t0", "sentences that are kept for grading"),
+    ("handout/handout.html", f"<td>{BY_HAND['weights'][1]}", "the solution in hand_attention.json"),
+    ("x/hand_attention.json", as_json(BY_HAND | {"output": [[None]]}), "numbers that are for"),
+    ("problem6/choices.toml", 'architecture = ""\nobjective = "causal-lm"\n', "line 2: a choice"),
+    ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
+    ("src/a.py", f"SEED = {FULL:_}", "seed of a world"),
+    ("data/README.md", f"drawn with {LAPTOP}.", "seed of a world"),
+    ("src/a.ipynb", notebook("C:\\Users\\prof\\x"), "a user's folder"),
+    ("src/a.ipynb", notebook(f"{ROOT}/src/files.py"), "a folder of this machine"),
+    ("src/a.txt", str(ROOT).replace("/", "\\\\"), "a folder of this machine"),
+    ("README.md", f"cd {Path.home()}/course", "this machine"),
+    ("src/a.ipynb", notebook(f"C:\\Users\\{USER}\\x"), "the user of this machine"),
+    ("src/a.py", "from instructor import grades", "under instructor/"),
+    ("src/a.py", "# as instructor/checks does", "under instructor/"),
+    ("src/a.py", "import instructor.checks", "under instructor/"),
+    ("README.md", "`python -m instructor starter`", "under instructor/"),
+]
+
+
+@pytest.mark.parametrize(
+    "name, text, expected", PLANTS, ids=[f"{name}: {expected}" for name, _, expected in PLANTS]
+)
+def test_a_leak_is_found(name, text, expected, secrets):
+    found = leaks.find_leaks({name: leaks.text_of(name, text.encode())}, secrets)
+    assert any(leak.startswith(name) and expected in leak for leak in found), found
+
+
+def test_a_leak_in_a_zip_is_found(secrets):
+    """As in src/checks/cases."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("1h-2-basic/0", f'{{"inputs": "{GOLD[3]}"}}')
+    text = leaks.text_of("1h.zip", content.getvalue())
+    (found, *_) = leaks.find_leaks({"src/checks/cases/1h.zip": text}, secrets)
+    assert "answer to a test question" in found
+
+
+def test_a_commit_is_found(secrets):
+    if not secrets.commits:
+        pytest.skip("there is no git history here")
+    commit = min(secrets.commits.values())[0]
+    (found,) = leaks.find_leaks({"a": f"version {commit[:9]}"}, secrets)
+    assert "a commit of this repository" in found
+
+
+def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
+    """Lines that src/checks has count as shared; the function is recognized all the same."""
+    shared = dataclasses.replace(secrets, runs={})
+    text = (ROOT / Q1H).read_text(encoding="utf-8")
+    assert leaks.find_leaks({Q1H: text}, shared) == []
+    (found,) = leaks.find_leaks({Q1H: text + HIDDEN}, shared)
+    assert "of the hidden checks in q1h.py" in found
