@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.manifest import Manifest
-from common.files import UserError
+from common.files import UserError, read_text
 from instructor import ROOT
 from instructor.course import SETTINGS, read_course
 from instructor.release.build import ASSISTANTS
@@ -21,6 +21,7 @@ from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS, chosen
 
 GOLD = ROOT / "instructor" / "gold"
+ACCURACY = ROOT / "docs" / "accuracy.md"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
@@ -32,124 +33,92 @@ def gather(settings: Path = SETTINGS) -> dict[str, str]:
     course = read_course(settings)
     facts = {"title": course.title, "course": course.course, "due": course.due}
     facts["assistants"] = ASSISTANTS[0] if course.assistants else ""
-    facts |= {f"problem {number} worth": "" for number in course.handed_out}
-    facts |= points(course.manifest()) | ungraded(course.handed_out)
-    facts |= {f"problem {number} chosen": "yes" for number in course.handed_out}
-    facts |= sizes() | measured()
-    written = [
-        name for problem in chosen(course.handed_out) for name in (*problem.code, *problem.answers)
-    ]
+    for number in course.handed_out:
+        facts |= {f"problem {number} chosen": "yes", f"problem {number} worth": ""}
+    for id in UNGRADED:
+        if id[:-1] in course.handed_out:
+            facts |= _names(id) | {f"question {id} worth": "not graded"}
+    facts |= points(course.manifest()) | sizes() | measured()
+    problems = chosen(course.handed_out)
     kinds = {
-        "written": written,
-        "encoder": ("encoder.params",),
+        "written": [name for each in problems for name in (*each.code, *each.answers)],
+        "encoder": ["encoder.params"],
         "supplied": supplied_to(course.handed_out),
-    } | {
-        name: {job.writes for job in JOBS.values() if (job.variant, job.pretrained) == model}
-        for name, model in MODELS.items()
     }
-    facts |= {
-        f"deliverables {kind}": ", ".join(name for name in DELIVERABLES if name in names)
-        for kind, names in kinds.items()
-    }
+    for kind, model in MODELS.items():
+        jobs = (job for job in JOBS.values() if (job.variant, job.pretrained) == model)
+        kinds[kind] = [job.writes for job in jobs]
+    for kind, names in kinds.items():
+        facts[f"deliverables {kind}"] = ", ".join(name for name in DELIVERABLES if name in names)
     return facts
 
 
 def points(manifest: Manifest) -> dict[str, str]:
     """The graded questions and checks, with their points."""
-    titles = {id: question.title for id, question in manifest.questions.items()}
-    extra = {id for id, question in manifest.questions.items() if question.extra_credit}
-    coded, written = dict.fromkeys(titles, 0), dict.fromkeys(titles, 0)
-    for check in manifest.checks.values():
-        (coded if check.coded else written)[check.question] += check.points
-
     facts = {}
     for id, check in manifest.checks.items():
         for name in ("points", "seconds", "memory"):
             facts[f"check {id} {name}"] = f"{getattr(check, name):g}"
         facts[f"check {id} worth"] = _points(check.points)
-    for id, title in titles.items():
-        number, letter = id[:-1], id[-1]
-        kinds = [kind for kind, worth in (("coded", coded[id]), ("written", written[id])) if worth]
-        worth = _points(coded[id] + written[id])
-        if len(kinds) == 2:
-            worth += f": {coded[id]:g} coded, {written[id]:g} written"
-        else:
-            worth += f", {kinds[0]}"
-        facts |= {
-            f"question {id} title": title,
-            f"question {id} letter": letter,
-            f"question {id} name": f"{number}({letter})",
-            f"question {id} worth": worth + (", extra credit" if id in extra else ""),
-            f"question {id} points": f"{coded[id] + written[id]:g}" + " extra" * (id in extra),
+    for id, question in manifest.questions.items():
+        mine = [check for check in manifest.checks.values() if check.question == id]
+        parts = [check for check in mine if not check.coded]
+        written = sum(check.points for check in parts)
+        coded = sum(check.points for check in mine if check.coded)
+        worth = ", coded" if coded else ", written"
+        if coded and written:
+            worth = f": {coded:g} coded, {written:g} written"
+        extra = question.extra_credit
+        facts |= _names(id) | {
+            f"question {id} title": question.title,
+            f"question {id} worth": _points(coded + written) + worth + ", extra credit" * extra,
+            f"question {id} points": f"{coded + written:g}" + " extra" * extra,
         }
-        for step, name in enumerate(manifest.questions[id].steps, start=1):
-            mine = [
-                check
-                for check in manifest.checks.values()
-                if check.question == id and check.step == step
-            ]
+        for number, name in enumerate(question.steps, start=1):
+            checks = [check for check in mine if check.step == number]
+            basic = [check.id.removesuffix("-basic") for check in checks if check.kind == "basic"]
+            hidden = ["hidden ones"] * any(check.kind == "hidden" for check in checks)
             facts |= {
-                f"step {id}-{step} name": f"Step {step}: {name}",
-                f"step {id}-{step} worth": _points(sum(check.points for check in mine)),
-                f"step {id}-{step} checks": ", ".join(
-                    [check.id.removesuffix("-basic") for check in mine if check.kind == "basic"]
-                    + ["hidden ones"] * any(check.kind == "hidden" for check in mine)
-                ),
+                f"step {id}-{number} name": f"Step {number}: {name}",
+                f"step {id}-{number} worth": _points(sum(check.points for check in checks)),
+                f"step {id}-{number} checks": ", ".join(basic + hidden),
             }
-        parts = [
-            check for check in manifest.checks.values() if check.question == id and not check.coded
-        ]
         for part, check in zip(ROMAN, parts):
-            name = f"{number}({letter}) {part}" if len(parts) > 1 else f"{number}({letter})"
-            facts[f"check {check.id} part"] = part if len(parts) > 1 else "Written"
-            facts[f"check {check.id} name"] = name
-    for number in sorted({id[:-1] for id in titles}):
-        mine = [id for id in titles if id[:-1] == number]
-        required, more = (
-            sum(coded[id] + written[id] for id in mine if (id in extra) == wanted)
-            for wanted in (False, True)
-        )
-        worth = [_points(required)] * bool(required) + [f"{_points(more)} of extra credit"] * bool(
-            more
-        )
+            several, name = len(parts) > 1, facts[f"question {id} name"]
+            facts[f"check {check.id} part"] = part if several else "Written"
+            facts[f"check {check.id} name"] = f"{name} {part}" if several else name
+    for number in manifest.problems:
+        mine = [question for id, question in manifest.questions.items() if id[:-1] == number]
+        required = sum(question.points for question in mine if not question.extra_credit)
+        extra = sum(question.points for question in mine if question.extra_credit)
+        worth = [_points(required)] * bool(required)
+        worth += [f"{_points(extra)} of extra credit"] * bool(extra)
         facts |= {
             f"problem {number} worth": " and ".join(worth),
-            f"problem {number} points": f"{required or more:g}",
-            f"problem {number} extra": f"{more:g}" if required and more else "",
+            f"problem {number} points": f"{required or extra:g}",
+            f"problem {number} extra": f"{extra:g}" if required and extra else "",
         }
     for size, floors in manifest.settings["accuracy"].items():
         facts |= {f"floor {size} {name}": f"{100 * floor:g}%" for name, floor in floors.items()}
     return facts
 
 
-def ungraded(problems: Iterable[str]) -> dict[str, str]:
-    """The questions of these problems that are not graded."""
-    return {
-        f"question {id} {name}": text
-        for id in UNGRADED
-        if id[:-1] in problems
-        for name, text in (
-            ("letter", id[-1]),
-            ("name", f"{id[:-1]}({id[-1]})"),
-            ("worth", "not graded"),
-        )
-    }
+def _names(id: str) -> dict[str, str]:
+    """A question's letter and name."""
+    return {f"question {id} letter": id[-1], f"question {id} name": f"{id[:-1]}({id[-1]})"}
 
 
 def sizes() -> dict[str, str]:
     """The presets and the two worlds of data/."""
-    facts = {}
+    facts = {"gpu pretrain rate": _rate(GPU.pretrain)}
     for preset in (GPU, LAPTOP):
-        facts |= {
-            f"{preset.name} {field}": str(getattr(preset, field))
-            for field in ("n_layer", "n_head", "n_embd", "block_size")
-        }
+        for field in ("n_layer", "n_head", "n_embd", "block_size"):
+            facts[f"{preset.name} {field}"] = str(getattr(preset, field))
     stages = {
         "scratch": LAPTOP.finetune_from_scratch,
         "pretrained": LAPTOP.finetune_pretrained,
         "pretrain": LAPTOP.pretrain,
     }
-    facts["gpu pretrain rate"] = _rate(GPU.pretrain)
     for name, stage in stages.items():
         facts |= {
             f"laptop {name} epochs": str(stage.max_epochs),
@@ -157,7 +126,7 @@ def sizes() -> dict[str, str]:
             f"laptop {name} rate": _rate(stage),
             f"laptop {name} decay": f"{stage.weight_decay:g}",
         }
-    for name, gpu, laptop in _rows((ROOT / "data" / "problem1.md").read_text(encoding="utf-8")):
+    for name, gpu, laptop in _rows(read_text(ROOT / "data" / "problem1.md")):
         facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
     return facts
 
@@ -174,29 +143,20 @@ def measured() -> dict[str, str]:
     facts = {}
     for job in JOBS.values():
         if job.split:
-            folder = GOLD / LAPTOP.data if job.split == "test" else ROOT / "data" / LAPTOP.data
-            gold = [
-                row.split("\t")[1]
-                for row in (folder / f"birth_{job.split}.tsv")
-                .read_text(encoding="utf-8")
-                .splitlines()
-            ]
-            said = (KEPT_RESULTS / job.writes).read_text(encoding="utf-8").splitlines()
-            right = sum(a == b for a, b in zip(gold, said, strict=True))
-            facts[f"reference {job.writes.removesuffix('.predictions')}"] = (
-                f"{100 * right / len(gold):.0f}%"
-            )
+            folder = (GOLD if job.split == "test" else ROOT / "data") / LAPTOP.data
+            rows = read_text(folder / f"birth_{job.split}.tsv").splitlines()
+            answers = read_text(KEPT_RESULTS / job.writes).splitlines()
+            pairs = zip(rows, answers, strict=True)
+            right = sum(row.split("\t")[1] == answer for row, answer in pairs)
+            name = job.writes.removesuffix(".predictions")
+            facts[f"reference {name}"] = f"{100 * right / len(rows):.0f}%"
     rows = seeds()
     facts["seeds"] = str(len(rows))
-    accuracy = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    facts["seeds epochs"] = re.search(r"with (\d+) epochs of pretraining", accuracy)[1]
-    for column, name in enumerate(SEED_COLUMNS):
-        dev = [values[column] for values in rows]
-        span = f"{min(dev):.0f}%" if min(dev) == max(dev) else f"{min(dev):.0f} to {max(dev):.0f}%"
-        facts |= {
-            f"seeds {name} dev": span,
-            f"seeds {name} dev mean": f"{sum(dev) / len(dev):.0f}%",
-        }
+    facts["seeds epochs"] = re.search(r"with (\d+) epochs of pretraining", read_text(ACCURACY))[1]
+    for name, dev in zip(SEED_COLUMNS, zip(*rows)):
+        least, most = f"{min(dev):.0f}", f"{max(dev):.0f}"
+        facts[f"seeds {name} dev"] = f"{least}%" if min(dev) == max(dev) else f"{least} to {most}%"
+        facts[f"seeds {name} dev mean"] = f"{sum(dev) / len(dev):.0f}%"
     return facts
 
 
@@ -204,12 +164,11 @@ def seeds() -> list[list[float]]:
     """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent (the
     first number of a cell) for each of SEED_COLUMNS.
     """
-    text = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    rows = []
-    for seed, *cells in _rows(text):
-        if seed.isdigit() and len(cells) == len(SEED_COLUMNS):
-            rows.append([float(re.search(r"[\d.]+", cell)[0]) for cell in cells])
-    return rows
+    return [
+        [float(re.search(r"[\d.]+", cell)[0]) for cell in cells]
+        for seed, *cells in _rows(read_text(ACCURACY))
+        if seed.isdigit() and len(cells) == len(SEED_COLUMNS)
+    ]
 
 
 def _rows(markdown: str) -> Iterable[list[str]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks.support.staging import END, START
-from common.files import write_text
+from common.files import read_text, write_text
 from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, blank
 from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
@@ -38,66 +38,60 @@ class Place:
 
 def places() -> list[Place]:
     """Every place that students fill in, from the solution's `[part ...]` comments."""
-    found = []
-    for name in STUDENT_FILES:
-        stubs = re.findall(
-            rf"{START}\n\s*raise NotImplementedError\(\"(\w+): (\S+)\"\)", _starter_file(name)
-        )
-        found += [Place(name, number, *stub) for number, stub in enumerate(stubs)]
-    return found
+    return [place for place, _ in bodies(SOLUTION)]
 
 
 def bodies(folder: Path) -> list[tuple[Place, str]]:
     """Each place with the code between its markers in the files of `folder`."""
-    place = re.compile(
-        rf"(?<={re.escape(START)}\n).*?(?=^[ \t]*{re.escape(END)})", re.DOTALL | re.MULTILINE
-    )
-    texts = {
-        name: place.findall((folder / name).read_text(encoding="utf-8"))
-        for name in {place.file for place in places()}
-    }
-    return [(place, texts[place.file][place.number]) for place in places()]
+    return [
+        found
+        for name in STUDENT_FILES
+        for found in strip_solution(read_text(folder / name), name)[1]
+    ]
 
 
-def strip_solution(source: str, filename: str) -> str:
+def strip_solution(source: str, filename: str) -> tuple[str, list[tuple[Place, str]]]:
     """Replace every solution with a stub.
 
     Args:
         source: a Python file with pairs of markers. Above each pair, in the same function, a
             comment such as `[part 5c]` says which question it belongs to.
-        filename: for error messages.
+        filename: of the places, and for error messages.
 
     Returns:
-        The source with `raise NotImplementedError("1h: apply_rotary_emb")` between the markers.
+        The source with `raise NotImplementedError("1h: apply_rotary_emb")` between the markers, and
+        what was there.
 
     Raises:
         ValueError: a marker without its partner, or a place without a question.
     """
-    names = _function_of_each_line(source)
-    result, part, part_function, inside = [], None, None, False
-    for number, line in enumerate(source.split("\n"), start=1):
-        if found := re.search(r"\[part (\d\w+)\]", line):
-            part, part_function = found[1], names.get(number)
+    functions = _function_of_each_line(source)
+    kept, found, part, body = [], [], None, None
+    for number, line in enumerate(source.splitlines(True), start=1):
+        function, where = functions.get(number), f"{filename}, line {number}"
+        if label := re.search(r"\[part (\d\w+)\]", line):
+            part = label[1], function
         if line.strip() == START:
-            name = names.get(number)
-            if inside or part is None or part_function != name:
+            if body is not None or part is None or part[1] != function:
                 raise ValueError(
-                    f"{filename}, line {number}: no [part ...] above this {START}, or no end of "
-                    "the one before"
+                    f"{where}: no [part ...] above this {START}, or no end of the one before"
                 )
             indent = line[: len(line) - len(line.lstrip())]
-            result += [line, f'{indent}raise NotImplementedError("{part}: {name}")']
-            inside = True
+            kept.append(f'{line}{indent}raise NotImplementedError("{part[0]}: {function}")\n')
+            body = ""
         elif line.strip() == END:
-            if not inside:
-                raise ValueError(f"{filename}, line {number}: {END} without a start")
-            result.append(line)
-            inside = False
-        elif not inside:
-            result.append(line)
-    if inside:
+            if body is None:
+                raise ValueError(f"{where}: {END} without a start")
+            found.append((Place(filename, len(found), *part), body))
+            kept.append(line)
+            body = None
+        elif body is None:
+            kept.append(line)
+        else:
+            body += line
+    if body is not None:
         raise ValueError(f"{filename}: the last {START} has no end")
-    return "\n".join(result)
+    return "".join(kept), found
 
 
 def _function_of_each_line(source):
@@ -106,18 +100,12 @@ def _function_of_each_line(source):
 
     def visit(node, prefix):
         for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-                name = prefix + child.name
-                if isinstance(child, ast.FunctionDef):
-                    names.update(
-                        dict.fromkeys(
-                            range(child.lineno, child.end_lineno + 1),
-                            name.removesuffix(".__init__"),
-                        )
-                    )
-                visit(child, name + ".")
-            else:
-                visit(child, prefix)
+            named = isinstance(child, (ast.FunctionDef, ast.ClassDef))
+            name = prefix + child.name if named else prefix
+            if isinstance(child, ast.FunctionDef):
+                lines = range(child.lineno, child.end_lineno + 1)
+                names.update(dict.fromkeys(lines, name.removesuffix(".__init__")))
+            visit(child, f"{name}." if named else prefix)
 
     visit(ast.parse(source), "")
     return names
@@ -125,13 +113,8 @@ def _function_of_each_line(source):
 
 def starter_files() -> dict[str, str]:
     """The generated files, code and answer files: name -> text."""
-    return {name: _starter_file(name) for name in STUDENT_FILES} | {
-        name: empty_answers((SOLUTION / name).read_text(encoding="utf-8"), name) for name in ANSWERS
-    }
-
-
-def _starter_file(name):
-    return strip_solution((SOLUTION / name).read_text(encoding="utf-8"), name)
+    code = {name: strip_solution(read_text(SOLUTION / name), name)[0] for name in STUDENT_FILES}
+    return code | {name: empty_answers(read_text(SOLUTION / name), name) for name in ANSWERS}
 
 
 def empty_answers(text: str, name: str) -> str:
@@ -145,40 +128,40 @@ def starter_tree() -> dict[str, str]:
     """The whole starter, given files included: name -> text. A release keeps a copy of it for
     grading.
     """
-    return {name: (STARTER / name).read_text(encoding="utf-8") for name in GIVEN} | starter_files()
+    return {name: read_text(STARTER / name) for name in GIVEN} | starter_files()
 
 
-def find_drift(*folders: Path) -> list[str]:
-    """Differences between the starter in `folders` (by default src/submission) and what the
-    generator makes, as lines of a diff; empty if there are none.
+def find_drift(folder: Path = STARTER) -> list[str]:
+    """Differences between the starter in a folder and what the generator makes, as lines of a diff;
+    empty if there are none.
     """
-    wanted = starter_files()
-    lines = []
-    for folder in folders or (STARTER,):
-        for name in sorted(wanted.keys() | _others(folder, wanted)):
-            path = folder / name
-            there = path.read_bytes().decode("utf-8") if path.exists() else ""
-            diff = difflib.unified_diff(
-                there.splitlines(True),
-                wanted.get(name, "").splitlines(True),
-                Path(os.path.relpath(path, ROOT)).as_posix(),
-                "generated",
-            )
-            lines += [line.rstrip("\n") for line in diff]
+    wanted, lines = starter_files(), []
+    for name in sorted(wanted.keys() | _others(folder)):
+        path = folder / name
+        there = path.read_bytes().decode("utf-8") if path.exists() else ""
+        diff = difflib.unified_diff(
+            there.splitlines(True),
+            wanted.get(name, "").splitlines(True),
+            Path(os.path.relpath(path, ROOT)).as_posix(),
+            "generated",
+        )
+        lines += [line.rstrip("\n") for line in diff]
     return lines
 
 
-def write_starter(*folders: Path) -> None:
-    """Write the starter's files into `folders` (by default src/submission), and remove other Python
-    files there.
-    """
-    wanted = starter_files()
-    for folder in folders or (STARTER,):
-        for name in _others(folder, wanted):
-            (folder / name).unlink()
-        for name, text in wanted.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            write_text(folder / name, text)
+def write_starter(folder: Path = STARTER) -> None:
+    """Write the starter's files into a folder, and remove other Python files there."""
+    for name in _others(folder):
+        (folder / name).unlink()
+    for name, text in starter_files().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        write_text(folder / name, text)
+
+
+def _others(folder):
+    """Python files in a folder that the starter does not have."""
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+    return there - {*STUDENT_FILES, *GIVEN}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -196,11 +179,3 @@ def run(args: argparse.Namespace) -> int:
         return 1
     print("src/submission is up to date.")
     return 0
-
-
-def _others(folder, wanted):
-    """Python files in a folder that the starter does not have."""
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} - {
-        *wanted,
-        *GIVEN,
-    }
