@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 from autograder import read_manifest
 from autograder.report import as_dict
@@ -46,18 +47,10 @@ class Sample(Setting):
 
     def rounds(self, questions):
         """Rounds of basic and of hidden checks."""
-        return SampleRounds(super().rounds(questions))
-
-
-class SampleRounds:
-    """Released rounds for basic checks, staff's for hidden ones."""
-
-    def __init__(self, staff: Rounds):
-        self.staff = staff
-
-    def draw(self, id, rng):
-        """One round of a check; see `Rounds`."""
-        return (self.staff if id.endswith("hidden") else Rounds()).draw(id, rng)
+        staff, released = super().rounds(questions), Rounds()
+        return SimpleNamespace(
+            draw=lambda id, rng: (staff if id.endswith("hidden") else released).draw(id, rng)
+        )
 
 
 def make_pages() -> dict[str, bytes]:

@@ -21,7 +21,7 @@ from instructor.datasets.worlds.world import SIZES, make_world, statistics, writ
 
 from .choosing import chosen_files, chosen_text
 from .starter import starter_tree
-from .student_texts import OF_HANDOUT, PAGES, student_gitignore, student_pyproject, student_readme
+from .student_texts import OF_HANDOUT, PAGES, student_pyproject, student_readme
 
 # What is released: of folders, the files that git tracks and that have these suffixes.
 FOLDERS = {
@@ -37,7 +37,7 @@ FILES = (
 ASSISTANTS = ("AGENTS.md", "CLAUDE.md")  # how AI assistants should help: names they look for
 # what a Git host reads, so that a release can be a template repository, and what editors read
 WORKFLOW = ".github/workflows/basic-checks.yml"
-TEMPLATES = (WORKFLOW, ".vscode/settings.json", ".devcontainer/devcontainer.json")
+TEMPLATES = (WORKFLOW, ".vscode/settings.json", ".devcontainer/devcontainer.json", ".gitignore")
 BINARY = (".pdf", ".zip")
 
 
@@ -64,12 +64,11 @@ def release_files(course: Course, handout: dict[str, bytes]) -> dict[str, bytes]
         for name, content in files.items()
         if name.endswith(".py")
     }
-    made |= {name: read_text(templates / PurePosixPath(name).name) for name in TEMPLATES}
+    made |= {name: read_text(templates / Path(name).name.lstrip(".")) for name in TEMPLATES}
     made |= {
         "course.toml": replace(course, problems=(), given=()).as_toml(),
         "pyproject.toml": student_pyproject(read_text(ROOT / "pyproject.toml")),
         "README.md": student_readme(course, pages),
-        ".gitignore": student_gitignore(numbers),
     }
     if course.assistants:
         made |= dict.fromkeys(ASSISTANTS, course.assistants)

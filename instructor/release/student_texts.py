@@ -1,4 +1,4 @@
-"""README.md, pyproject.toml and .gitignore of a release."""
+"""README.md and pyproject.toml of a release."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from common.files import read_text
 from instructor import ROOT
 from instructor.course import Course
-from jobs.targets import JOBS, targets_of
 
 NOT_HANDED_OUT = ("project.optional-dependencies", "tool.pytest", "tool.ruff")
 GUIDE = "docs/students.md"
@@ -38,26 +37,3 @@ def student_pyproject(text: str) -> str:
         for table in tables
         if not table.startswith(tuple(f"[{name}" for name in NOT_HANDED_OUT))
     )
-
-
-def student_gitignore(problems: Iterable[str]) -> str:
-    """The .gitignore of a release: of what is made here, only what is handed in is committed."""
-    targets = targets_of(problems).values()
-    results = [target.writes for target in targets if target.handed_in]
-    pages = sorted({target.writes for target in targets if target.writes} - {*results})
-    lines = [
-        "# What systems, editors and Python make.",
-        *(".DS_Store", "Thumbs.db", ".idea/", ".ipynb_checkpoints/"),
-        *(".venv*", "venv/", "__pycache__/", ".pytest_cache/", "*.egg-info/", "build/"),
-        "# What ./run.sh, the grader and LaTeX make and nobody hands in.",
-        *("*.ckpt", "*.tmp", "/demo/", "/demo-*/", "/submission.zip"),
-        *("/for_gpu.zip", "/results-*", "/kept/", "/slurm-*.log", "/all.log", "nohup.out"),
-        *(f"/src/submission/{name}" for name in pages),
-        *(f"/handout/*.{kind}" for kind in ("aux", "fdb_latexmk", "fls", "log", "out")),
-        "# Of weights and predictions, what is handed in is committed, a few MB each, and what",
-        "# --resume knows of it.",
-        *("*.params", "*.predictions", "**/runs/*"),
-        *(f"!/src/submission/{name}" for name in results),
-        *(f"!/src/submission/runs/{job.writes}.json" for job in targets if job.target in JOBS),
-    ]
-    return "\n".join(lines) + "\n"

@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 import pytest
 from fontTools.ttLib import TTFont
 
-from autograder.manifest import read_manifest
 from common.files import UserError
 from conftest import ROOT, require_tools
 from handout.html import convert
@@ -22,7 +21,6 @@ from instructor.documents import facts
 from instructor.documents.sources import Sources
 
 HANDOUT = ROOT / "handout"
-MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 LISTING = re.compile(
     r"\\begin\{(?P<kind>terminal|python)\}(?:\[[^\]\n]*\])?\n(?P<inside>.*?)\\end\{(?P=kind)\}",
     re.DOTALL,
@@ -116,16 +114,6 @@ def test_contents_and_headings(page):
     for heading in elements(main, "h2", "h3", "h4"):
         (link,) = heading
         assert link.get("href") == f"#{heading.get('id')}" and words(link) == words(heading) != ""
-
-
-def test_every_question_is_there_with_its_worth(page):
-    main = page.find(".//main")
-    shown = facts.points(MANIFEST)
-    after = {element.get("id"): (element, worth) for element, worth in zip(main, main[1:])}
-    for id, question in MANIFEST.questions.items():
-        heading, worth = after[f"q-{id}"]
-        assert words(heading) == f"{id[0]}({id[1]}) {question.title}"
-        assert worth.get("class") == "worth" and words(worth) == shown[f"question {id} worth"]
 
 
 def test_no_tex_is_left(page):
