@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-from common.files import UserError, write_text
+from common.files import UserError, read_text, write_text
 from instructor import ROOT
 from instructor.documents.facts import gather
 from instructor.documents.sources import Sources
@@ -29,14 +29,7 @@ def problems() -> str:
 
 def demo() -> str:
     """What the demo gave, from the results that are kept with the reference."""
-    facts = gather()
-    try:
-        summary = json.loads((KEPT_RESULTS / "summary.json").read_text(encoding="utf-8"))
-    except OSError:
-        raise UserError(
-            "instructor/results/summary.json is missing. To make it: ./run.sh demo --out DIR, "
-            "then python -m instructor reference DIR"
-        ) from None
+    facts, summary = gather(), json.loads(read_text(KEPT_RESULTS / "summary.json"))
     none, learned, rope = (f"{model['dev']:.0%}" for model in summary["models"])
     epochs = facts["seeds epochs"], facts["laptop pretrain epochs"]
     earlier = (
@@ -136,7 +129,7 @@ def write() -> None:
 def _texts():
     """Pairs of a document's name and its text."""
     for path in sorted(path for pattern in DOCUMENTS for path in ROOT.glob(pattern)):
-        yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+        yield path.relative_to(ROOT).as_posix(), read_text(path)
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import functools
 import getpass
 import json
 import re
@@ -23,7 +24,6 @@ SUBSTANTIAL = 25  # characters of a telling line of code; shorter ones are in ev
 FEWEST = 5  # words and signs of a run
 PHRASE = 7  # consecutive words of a worked answer; the handout must use others
 ORDER = 10  # consecutive words of answers: no coincidence
-SHORTEST = 7  # characters of a commit's hash
 
 # Consecutive words and signs of code, or words of prose in lower case, without numbers
 Run = tuple[str, ...]
@@ -41,14 +41,22 @@ class Secrets:
         facts: the words of a name and its place, by the name's last word.
         patterns: the name of a file (in any folder; "" for all files), what must not be in it, and
             what that is.
-        commits: hashes of this repository, by their first SHORTEST characters.
+        commits: hashes of this repository, each after a line break.
     """
 
     runs: dict[Run, str]
     functions: dict[str, frozenset[Run]]
     facts: dict[str, list[frozenset[str]]]
     patterns: list[tuple[str, str, str]]
-    commits: dict[str, list[str]]
+    commits: str
+
+    @functools.cached_property
+    def by_start(self) -> dict[Run, list[Run]]:
+        """All runs by their first FEWEST words."""
+        found = {}
+        for run in {*self.runs}.union(*self.functions.values()):
+            found.setdefault(run[:FEWEST], []).append(run)
+        return found
 
 
 def gather_secrets(
@@ -164,12 +172,9 @@ def _patterns(seeds: Iterable[int]) -> Iterable[tuple[str, str, str]]:
     yield "", ours, "a place under instructor/, which students don't have"
 
 
-def _commits() -> dict[str, list[str]]:
-    """The hashes of all commits here; none without git."""
+def _commits() -> str:
+    """The hashes of all commits here, each after a line break; "" without git."""
     command = ["git", "-C", str(ROOT), "rev-list", "--all"]
-    commits = {}
     with contextlib.suppress(OSError):
-        done = subprocess.run(command, capture_output=True, encoding="utf-8")
-        for commit in done.stdout.split():
-            commits.setdefault(commit[:SHORTEST], []).append(commit)
-    return commits
+        return "\n" + subprocess.run(command, capture_output=True, encoding="utf-8").stdout
+    return ""

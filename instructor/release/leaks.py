@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from common.files import UserError
 
-from .known_secrets import FEWEST, SHORTEST, Secrets, words
+from .known_secrets import FEWEST, Secrets, words
 
 # words in file names: .git, q1cHidden.py
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}
@@ -38,19 +38,16 @@ def find_leaks(texts: dict[str, str], secrets: Secrets) -> list[str]:
     Returns:
         A sentence for each secret in each file, with its first line there; [] if there are none.
     """
-    starts = {}
-    for run in {*secrets.runs}.union(*secrets.functions.values()):
-        starts.setdefault(run[:FEWEST], []).append(run)
     leaks = []
     for name, text in sorted(texts.items()):
         leaks += _in_name(name)
         tokens = [(match[0], match.start()) for match in re.finditer(r"\w+|[^\w\s]", text)]
         first = {}
         for look in (
-            _runs(tokens, secrets, starts),
+            _runs(tokens, secrets),
             _facts(name, text, secrets),
             _patterns(name, text, secrets),
-            _commits(tokens, secrets),
+            _commits(text, secrets),
         ):
             for at, what in look:
                 first.setdefault(what, at)
@@ -69,13 +66,13 @@ def _in_name(name: str) -> Iterable[str]:
             yield f"{name}: '{part}' is the name of something that students don't get."
 
 
-def _runs(tokens: list[tuple[str, int]], secrets: Secrets, starts: dict) -> Found:
+def _runs(tokens: list[tuple[str, int]], secrets: Secrets) -> Found:
     there = {}
     prose = [(word.casefold(), at) for word, at in tokens if re.match(r"[^\W\d]", word)]
     for part in (tokens, prose):
         plain = tuple(word for word, _ in part)
         for number, start in enumerate(zip(*(plain[skipped:] for skipped in range(FEWEST)))):
-            for run in starts.get(start, ()):
+            for run in secrets.by_start.get(start, ()):
                 if plain[number : number + len(run)] == run:
                     there.setdefault(run, part[number][1])
     for run, at in there.items():
@@ -100,10 +97,10 @@ def _patterns(name: str, text: str, secrets: Secrets) -> Found:
             yield from ((match.start(), what) for match in re.finditer(pattern, text))
 
 
-def _commits(tokens: list[tuple[str, int]], secrets: Secrets) -> Found:
-    for word, at in tokens:
-        if any(commit.startswith(word) for commit in secrets.commits.get(word[:SHORTEST], ())):
-            yield at, f"a commit of this repository, {word}"
+def _commits(text: str, secrets: Secrets) -> Found:
+    for match in re.finditer(r"(?<![0-9a-zA-Z])[0-9a-f]{7,40}(?![0-9a-zA-Z])", text):
+        if f"\n{match[0]}" in secrets.commits:
+            yield match.start(), f"a commit of this repository, {match[0]}"
 
 
 # Texts
