@@ -109,9 +109,9 @@ def prove(archive: Path, manifest: Manifest, gold: Path | None = None) -> None:
         if gold:
             print("  The jobs on the new people take five minutes on an idle machine", flush=True)
             if "1" in manifest.problems:
-                _run(tree, f"./run.sh all --preset {PRESET.name}")
+                _run(tree, f"./run.sh all --preset {PRESET.name}", show=True)
             if "encoder_report" in targets:
-                _run(tree, "./run.sh encoder_report")
+                _run(tree, "./run.sh encoder_report", show=True)
             collecting = "./collect_submission.sh"
         else:
             for target in targets.values():
@@ -132,9 +132,10 @@ def unpack(archive: Path, into: Path) -> Path:
     return next(into.iterdir())
 
 
-def _run(tree: Path, line: str, code: int = 0, prints: str = "") -> None:
+def _run(tree: Path, line: str, code: int = 0, prints: str = "", show: bool = False) -> None:
     """Run a command as a student would: without this shell's variables, and with a home beside the
-    release. Raises Failed if exit code or output are not as expected.
+    release. Raises Failed if exit code or output are not as expected; of a command that is shown
+    while it runs, progress bars included, the exit code.
     """
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {"PATH": path, "HOME": str(tree.parent), "LANG": "C.UTF-8"}
@@ -146,14 +147,15 @@ def _run(tree: Path, line: str, code: int = 0, prints: str = "") -> None:
             cwd=tree,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=None if show else subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
             errors="replace",
         )
-        if process.returncode != code or prints not in process.stdout:
+        output = process.stdout or ""
+        if process.returncode != code or prints not in output:
             raise Failed(
-                f"{process.stdout[-4000:]}\n$ {line}\nended with exit code {process.returncode}; "
+                f"{output[-4000:]}\n$ {line}\nended with exit code {process.returncode}; "
                 f"expected: exit code {code}, and in its output, which is above: '{prints}'"
             )
 

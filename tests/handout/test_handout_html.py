@@ -4,8 +4,6 @@ refused.
 
 import base64
 import re
-import subprocess
-import sys
 import unicodedata
 from collections import Counter
 from io import BytesIO
@@ -15,7 +13,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from common.files import UserError
-from conftest import ROOT, require_tools
+from conftest import ROOT, call, require_tools
 from handout.html import convert
 from instructor.documents import facts
 from instructor.documents.sources import Sources
@@ -304,11 +302,9 @@ def test_formulas_look_as_in_tex(made):
     [
         (r"Text \foo{bar}.", r"main.tex, line 3: .*does not support \\foo.*html/commands.tex"),
         (r"\begin{foo}x\end{foo}", r"main.tex, line 3: .*does not support \\begin\{foo\}"),
-        (r"\resizebox{3cm}{!}{lost}", r"does not support \\resizebox"),
         (r"\input{other}", r"other.tex, line 2: .*\\foo"),
         (r"\input{absent}", r"main.tex, line 3: .*absent.tex does not exist"),
         (r"\fact{absent}", r"main.tex, line 3: there is no fact 'absent'"),
-        (r"$\fact{absent}$", r"main.tex, line 3: there is no fact 'absent'"),
         (r"\q{9z}", r"main.tex, line 3: there is no fact 'question 9z name'"),
         (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which does not exist"),
         (
@@ -317,7 +313,6 @@ def test_formulas_look_as_in_tex(made):
         ),
         (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which does not exist"),
         (r"Figure~\ref{fig:x}", r"main.tex, line 3: \\ref\{fig:x\} names nothing"),
-        (r"\pageref{x}", r"main.tex, line 3: .*does not support \\pageref"),
         (r"\begin{verbatim}x\end{verbatim}", r"neither terminal nor python"),
         (r"\eqref{x}", r"main.tex, line 3: \\eqref has no sense"),
         (
@@ -345,17 +340,7 @@ def test_what_would_be_lost_is_refused(made, source, says):
 
 
 def test_without_pandoc(tmp_path):
-    process = subprocess.run(
-        [
-            sys.executable,
-            HANDOUT / "html" / "convert.py",
-            HANDOUT / "main.tex",
-            tmp_path,
-            tmp_path / "x",
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        env={"PATH": str(tmp_path)},
-    )
-    assert process.returncode == 2 and "apt install pandoc" in process.stderr
-    assert "Traceback" not in process.stderr and list(tmp_path.iterdir()) == []
+    empty = str(tmp_path)
+    done = call(convert.main, HANDOUT / "main.tex", tmp_path, tmp_path / "x", PATH=empty)
+    assert done.returncode == 2 and "apt install pandoc" in done.stderr
+    assert not list(tmp_path.iterdir())

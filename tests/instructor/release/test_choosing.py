@@ -17,10 +17,11 @@ from checks.support.session import MANIFEST, Setting, grade_submission
 from conftest import call, copy_reference
 from instructor import __main__ as program
 from instructor import course as course_module
-from instructor.course import Course
+from instructor.course import Course, read_course
 from instructor.documents.sources import answer_sheet
 from instructor.release import build
 from instructor.release.leaks import text_of
+from instructor.release.smoke_test import commands
 from instructor.release.starter import places
 from instructor.release.traces import find_traces
 from jobs.deliverables import lent
@@ -256,7 +257,7 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
 
 @pytest.mark.full
 @pytest.mark.longest
-@pytest.mark.parametrize("course", [FIRST, SECOND], ids=lambda course: course.title)
+@pytest.mark.parametrize("course", [read_course(), FIRST, SECOND], ids=lambda each: each.problems)
 def test_it_proves_itself_as_a_release_does(tmp_path, of_course, course):
     """With its handout: no leak, no trace; its README's commands, the starter, the reference
     collected and graded.
@@ -264,9 +265,13 @@ def test_it_proves_itself_as_a_release_does(tmp_path, of_course, course):
     of_course(course)
     done = call(program.main, "release", tmp_path / "x")
     assert done.returncode == 0 and "failed" not in done.stdout, done.stderr
-    assert "gets full points, from submission.zip" in done.stdout
+    assert "the reference gets full points, from submission.zip" in done.stdout
+    steps = len(commands(course.manifest())) + 4
+    assert len(re.findall(r"(?m)^  ok ", done.stdout)) == steps
     assert ("hand it out when nobody" in done.stdout) == bool(course.given)
+    assert {path.name for path in tmp_path.iterdir()} == {"x", "x.zip"}
     files = build.read_tree(tmp_path / "x")
+    assert not [name for name in files if "__pycache__" in name]
     assert {"handout/handout.pdf", "handout/handout.html", "handout/submission.tex"} <= {*files}
     asked = {*re.findall(r'"(\d)[a-z]": \d', files["handout/pages.json"].decode())}
-    assert asked == {*course.numbers}
+    assert asked == {*course.handed_out} - {"2"}

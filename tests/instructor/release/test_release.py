@@ -376,14 +376,3 @@ def test_a_reference_that_loses_points_fails_the_proof(tree, tmp_path):
     report = smoke_test.grade(tmp_path / "mine", tree, None, manifest_of("1h"))
     with pytest.raises(smoke_test.Failed, match=r"It scores .*(\n.*)*wrong answer, 0 of"):
         smoke_test.require_full(report)
-
-
-@pytest.mark.full
-@pytest.mark.longest
-def test_a_release_proves_itself(tmp_path):
-    """The README's commands, the starter, the reference collected and graded."""
-    done = command(tmp_path / "x")
-    assert done.returncode == 0 and "failed" not in done.stdout, done.stderr
-    assert len(re.findall(r"(?m)^  ok ", done.stdout)) == len(smoke_test.commands(WHOLE)) + 4
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["x", "x.zip"]
-    assert not list((tmp_path / "x").rglob("__pycache__"))
