@@ -59,7 +59,7 @@ def make_pages() -> dict[str, bytes]:
     Raises:
         UserError: a tool for the handout is missing, or no strong isolation level works.
     """
-    built = build_handout(read_course())
+    built = build_handout()
     return {name: built[name] for name in ("handout.pdf", "handout.html")} | {
         "feedback.html": feedback().encode()
     }

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             f"{differences}\nsrc/submission is not the starter of instructor/solution (differences "
             "above). Run: python -m instructor starter"
         )
-    files = build.release_files(course, build_handout(course) if args.handout else {})
+    files = build.release_files(course, build_handout() if args.handout else {})
     with (
         tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch,
         tempfile.TemporaryDirectory(prefix=".gold-", dir=(gold or out).parent) as secret,

@@ -10,19 +10,15 @@ import tempfile
 from pathlib import Path
 
 from common.files import UserError
-from instructor import ROOT
-from instructor.course import SETTINGS, Course
+from instructor import ROOT, course
 
 FOLDER = ROOT / "handout"
 EDITIONS = ("handout.pdf", "handout.html", "submission.pdf")
 TOOLS = ("make", "latexmk", "pandoc", "pdftotext")  # the last for the leak scan
 
 
-def build_handout(course: Course) -> dict[str, bytes]:
-    """Build a course's handout, which takes some 30 seconds.
-
-    Args:
-        course: title, course and due date, which the front page states.
+def build_handout() -> dict[str, bytes]:
+    """Build the course's handout, which takes some 30 seconds.
 
     Returns:
         The files, name -> content: the problem set as PDF and HTML, the answer sheet as PDF and
@@ -37,10 +33,8 @@ def build_handout(course: Course) -> dict[str, bytes]:
             "lists the packages. To make a release without handout, add --no-handout."
         )
     with tempfile.TemporaryDirectory(prefix="handout-") as scratch:
-        settings = Path(scratch) / "course.toml"
-        settings.write_text(course.as_toml(), encoding="utf-8")
-        build = Path(scratch) / "build"
-        make(build, EDITIONS, settings)
+        build = Path(scratch)
+        make(build, EDITIONS)
         return {name: (build / name).read_bytes() for name in EDITIONS} | {
             "submission.tex": (build / "submission.tex").read_bytes(),
             "pages.json": json.dumps(pages(build), indent=2).encode() + b"\n",
@@ -56,24 +50,21 @@ def pages(build: Path) -> dict[str, int]:
     }
 
 
-def make(build: Path, names: tuple[str, ...], settings: Path = SETTINGS) -> None:
-    """Build files of the handout in a folder.
+def make(build: Path, names: tuple[str, ...]) -> None:
+    """Build files of the course's handout in a folder.
 
     Args:
         build: the folder.
         names: of the files, as in handout/Makefile.
-        settings: a course.toml.
 
     Raises:
         UserError: the build fails; the message has the end of its output.
     """
     command = [
-        "make",
-        "-C",
-        str(FOLDER),
+        *("make", "-C", str(FOLDER)),
         f"PYTHON={sys.executable}",
         f"BUILD={build}",
-        f"COURSE={settings}",
+        f"COURSE={course.SETTINGS}",
         *(str(build / name) for name in names),
     ]
     process = subprocess.run(

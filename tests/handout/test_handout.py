@@ -199,7 +199,7 @@ def test_the_course_is_on_the_front_page(tmp_path):
 
 @pytest.mark.full
 def test_a_release_has_the_handout(handout):
-    files = build_handout(read_course())
+    files = build_handout()
     for name in ("handout.pdf", "handout.html"):
         assert files[name] == (handout / name).read_bytes(), "built twice, the same bytes"
     assert json.loads(files["pages.json"]) == pages(handout)
@@ -211,7 +211,7 @@ def test_a_release_has_the_handout(handout):
 def test_tools_that_are_missing_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="needs make, latexmk, pandoc, pdftotext.*--no-handout"):
-        build_handout(Course("T"))
+        build_handout()
 
 
 # What it names
