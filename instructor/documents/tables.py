@@ -4,7 +4,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 from common.files import UserError, read_text, write_text
 from instructor import ROOT
@@ -13,7 +12,7 @@ from instructor.documents.sources import Sources
 from instructor.release.starter import KEPT_RESULTS, places
 from jobs.targets import PROBLEMS, targets_of
 
-DOCUMENTS = ("README.md", "docs/students/problem*.md", "docs/accuracy.md")
+DOCUMENTS = ("README.md", "docs/students/problem*.md")
 # a name, and a problem's number
 BLOCK = re.compile(r"(<!-- generated: (\w+)(?: (\d+))? -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 
@@ -31,10 +30,8 @@ def demo() -> str:
     """What the demo gave, from the results that are kept with the reference."""
     facts, summary = gather(), json.loads(read_text(KEPT_RESULTS / "summary.json"))
     none, learned, rope = (f"{model['dev']:.0%}" for model in summary["models"])
-    epochs = facts["seeds epochs"], facts["laptop pretrain epochs"]
-    earlier = (
-        "" if len({*epochs}) == 1 else ", with {} epochs of pretraining, not {}".format(*epochs)
-    )
+    then, now = facts["seeds epochs"], facts["laptop pretrain epochs"]
+    earlier = "" if then == now else f", with {then} epochs of pretraining, not {now}"
     lines = [
         f"The demo took {summary['total_seconds'] / 60:.0f} minutes on {summary['machine']} "
         f"({summary['date']}).",
@@ -67,7 +64,7 @@ def files(problem: str) -> str:
     for place in places():
         if place.file in PROBLEMS[problem].code:
             functions = written.setdefault((place.question, place.file), [])
-            functions.append(f"`{place.function.removesuffix('.__init__')}`")
+            functions.append(f"`{place.function}`")
     for name, question in PROBLEMS[problem].answers.items():
         written[question, name] = ["numbers" if name.endswith("json") else "choices"]
     rows = [["question", "title", "file", "what to write"]]
@@ -82,19 +79,12 @@ def jobs(problem: str) -> str:
     rows = [["question", "target", "needs", "writes"]]
     for target in targets_of([problem]).values():
         needs = target.reads or target.calls or ""
-        rows.append(
-            [target.question, f"`{target.target}`"]
-            + [f"`{name}`" if name else "" for name in (needs, target.writes)]
-        )
+        names = (target.target, needs, target.writes)
+        rows.append([target.question, *(f"`{name}`" if name else "" for name in names)])
     return _table(rows)
 
 
-MAKERS: dict[str, Callable[..., str]] = {
-    "problems": problems,
-    "demo": demo,
-    "files": files,
-    "jobs": jobs,
-}
+MAKERS = {maker.__name__: maker for maker in (problems, demo, files, jobs)}
 
 
 def filled(text: str) -> str:
