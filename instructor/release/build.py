@@ -127,7 +127,13 @@ def tracked_files(folders: Iterable[str], needed: Iterable[str]) -> set[str]:
     """
     if (ROOT / ".git").exists():
         command = ["git", "-C", str(ROOT), "ls-files", "-z", "--", *folders]
-        process = subprocess.run(command, capture_output=True, encoding="utf-8")
+        try:
+            process = subprocess.run(command, capture_output=True, encoding="utf-8")
+        except FileNotFoundError:
+            raise UserError(
+                "git is not installed, and only files that it tracks leave this project. Install "
+                "git, or build in a copy without the folder .git."
+            ) from None
         if process.returncode:
             raise UserError(f"git cannot list the project's files in {ROOT}: {process.stderr}")
         tracked = {*process.stdout.split("\0")} - {""}
