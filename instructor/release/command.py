@@ -12,7 +12,7 @@ from instructor.course import read_course
 from jobs.targets import chosen
 
 from . import build
-from .starter import find_drift
+from .starter import require_no_drift
 
 SMALLEST = 10**9  # seed of a cohort: all smaller ones could be tried
 
@@ -46,12 +46,7 @@ def run(args: argparse.Namespace) -> int:
     out, archive = args.out.absolute(), args.out.absolute().with_name(args.out.name + ".zip")
     gold = args.gold and args.gold.absolute()
     _check_places(out, archive, gold, args.cohort)
-    if drift := find_drift():
-        differences = "\n".join(drift[:20])
-        raise UserError(
-            f"{differences}\nsrc/submission is not the starter of instructor/solution (differences "
-            "above). Run: python -m instructor starter"
-        )
+    require_no_drift()
     files = build.release_files(course, build_handout() if args.handout else {})
     with (
         tempfile.TemporaryDirectory(prefix=".release-", dir=out.parent) as scratch,

@@ -6,15 +6,13 @@ src/submission.
 
 import argparse
 import ast
-import difflib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from checks.support.staging import END, START
-from common.files import read_text, write_text
+from common.files import UserError, read_text, write_text
 from instructor import ROOT
 from instructor.datasets.worlds.exercises import as_json, blank
 from jobs.deliverables import ANSWERS, GIVEN, STUDENT_FILES
@@ -132,21 +130,13 @@ def starter_tree() -> dict[str, str]:
 
 
 def find_drift(folder: Path = STARTER) -> list[str]:
-    """Differences between the starter in a folder and what the generator makes, as lines of a diff;
-    empty if there are none.
+    """The files of the starter in a folder that are not what the generator makes, or that it does
+    not make.
     """
-    wanted, lines = starter_files(), []
-    for name in sorted(wanted.keys() | _others(folder)):
-        path = folder / name
-        there = path.read_bytes().decode("utf-8") if path.exists() else ""
-        diff = difflib.unified_diff(
-            there.splitlines(True),
-            wanted.get(name, "").splitlines(True),
-            Path(os.path.relpath(path, ROOT)).as_posix(),
-            "generated",
-        )
-        lines += [line.rstrip("\n") for line in diff]
-    return lines
+    wanted = {name: text.encode() for name, text in starter_files().items()}
+    there = {name: (folder / name).read_bytes() for name in wanted if (folder / name).is_file()}
+    changed = {name for name in wanted if there.get(name) != wanted[name]}
+    return sorted(changed | _others(folder))
 
 
 def write_starter(folder: Path = STARTER) -> None:
@@ -164,18 +154,26 @@ def _others(folder):
     return there - {*STUDENT_FILES, *GIVEN}
 
 
+def require_no_drift() -> None:
+    """Raise UserError if src/submission is not what the generator makes."""
+    if drift := find_drift():
+        raise UserError(
+            f"In src/submission, {', '.join(drift)}: not what the generator makes of "
+            "instructor/solution. Changes belong there (`git diff src/submission` shows what was "
+            "changed here). Then run: python -m instructor starter"
+        )
+
+
 def run(args: argparse.Namespace) -> int:
-    """Generate src/submission, or check that it is up to date; returns the exit code."""
+    """Generate src/submission, or check that it is up to date; returns the exit code.
+
+    Raises:
+        UserError: it is not.
+    """
     if not args.check:
         write_starter()
         print("Wrote src/submission")
         return 0
-    if drift := find_drift():
-        print("\n".join(drift))
-        print(
-            "\nsrc/submission is not up to date. Edit instructor/solution, then: python -m "
-            "instructor starter"
-        )
-        return 1
+    require_no_drift()
     print("src/submission is up to date.")
     return 0

@@ -23,8 +23,7 @@ from instructor import __main__ as program
 from instructor.checks.solving import all_questions
 from instructor.course import Course, read_course
 from instructor.datasets.worlds.exercises import as_json, blank, solve
-from instructor.release import build, known_secrets, leaks, smoke_test
-from instructor.release import command as release_command
+from instructor.release import build, known_secrets, leaks, smoke_test, starter
 from run import build_parser
 
 COHORT = 987654321012
@@ -306,10 +305,10 @@ def test_mistakes_are_told_and_lose_nothing(tmp_path, arguments, complaint):
 
 
 def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeypatch):
-    monkeypatch.setattr(release_command, "find_drift", lambda: ["- a line"])
+    monkeypatch.setattr(starter, "find_drift", lambda: ["helper.py"])
     done = command(tmp_path / "x", "--no-proof")
-    assert done.returncode == 2 and "instructor starter" in done.stderr
-    assert not list(tmp_path.iterdir())
+    assert done.returncode == 2 and "helper.py" in done.stderr
+    assert "python -m instructor starter" in done.stderr and not list(tmp_path.iterdir())
 
 
 @pytest.mark.full
