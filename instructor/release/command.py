@@ -94,12 +94,12 @@ def run(args: argparse.Namespace) -> int:
             f"The answers to the test questions are in {gold}. Keep them, and the seed, from "
             "students."
         )
-    lines = ["python src/grader.py --submission submission.zip"]
+    lines, data = ["python src/grader.py --submission submission.zip"], out / "data"
     if gold:
-        data, kept = shlex.quote(str(out / "data")), shlex.quote(str(gold))
+        gpu, laptop, kept = (shlex.quote(str(path)) for path in (data, data / "laptop", gold))
         lines = [
-            f"{lines[0]} --gold {kept} --data {data}/laptop --preset laptop",
-            f"{lines[0]} --gold {kept} --data {data} --preset gpu",
+            f"{lines[0]} --gold {kept} --data {laptop} --preset laptop",
+            f"{lines[0]} --gold {kept} --data {gpu} --preset gpu",
         ]
     print("To grade a submission:", *lines, sep="\n  ")
     return 0

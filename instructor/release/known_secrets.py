@@ -176,5 +176,6 @@ def _commits() -> str:
     """The hashes of all commits here, each after a line break; "" without git."""
     command = ["git", "-C", str(ROOT), "rev-list", "--all"]
     with contextlib.suppress(OSError):
-        return "\n" + subprocess.run(command, capture_output=True, encoding="utf-8").stdout
+        done = subprocess.run(command, capture_output=True, encoding="utf-8")
+        return "".join(f"\n{commit}" for commit in done.stdout.split())
     return ""
