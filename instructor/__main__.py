@@ -1,5 +1,6 @@
 """The instructor's command line: `python -m instructor COMMAND`."""
 
+import os
 import signal
 import sys
 
@@ -62,10 +63,15 @@ def main() -> int:
     """Parse the command line and run a command; returns the exit code."""
     try:
         args = _parse()
-        return args.run(args)
+        code = args.run(args)
+        sys.stdout.flush()
+        return code
     except UserError as error:
         print(error, file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:  # whoever reads, such as `head`, has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -3,10 +3,12 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from conftest import SOLUTION, STARTER
+from conftest import ROOT, SOLUTION, STARTER
 from instructor.datasets.worlds.exercises import ANSWERS, SHAPES
 from instructor.release.starter import END, START, find_drift, places, strip_solution, write_starter
 
@@ -58,3 +60,13 @@ def test_numbers_are_for_students_to_fill_in():
 def test_bad_markers_are_refused(body):
     with pytest.raises(ValueError, match="bad.py"):
         strip_solution(f"def f():\n    {body}", "bad.py")
+
+
+def test_output_that_nobody_reads_is_no_error():
+    """As in `python -m instructor ... | head -1`."""
+    command = [sys.executable, "-m", "instructor", "starter", "--check"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    process.stdout.close()
+    assert process.stderr.read() == "" and process.wait() == 0
