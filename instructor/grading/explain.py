@@ -82,7 +82,13 @@ def _found(graded, entry, check, folder):
         return shlex.join([*words, ids[0]])
 
     write_failures(Report(graded.manifest, outcomes, 0, ("", "")), table, again)
-    yield stream.getvalue().strip()
+    text = stream.getvalue().strip()
+    yield text
+    for id, outcome in outcomes.items():
+        if outcome.verdict is Verdict.NOT_IMPLEMENTED and outcome.details not in text:
+            yield f"{id}: {outcome.details}"
+    if outcomes and "Again: " not in text:
+        yield f"Again: {again([check])}"
     for id, part in asked.items():
         if id in entry.manual:
             given = f"{points(entry.manual[id])} points for {id}"

@@ -1,4 +1,4 @@
-"""Files with marks: their owner alone can read them, and they get their names together."""
+"""Files with marks: their owner alone can read them, and they are written all or none."""
 
 import contextlib
 import os
@@ -18,13 +18,22 @@ def private():
 
 
 def write_all(contents: dict[Path, bytes]) -> None:
-    """Write files: none of them gets its name before all are written. Files that already have the
-    right content are left alone.
+    """Write files, all or none: they get their names last, and their old content back if one of
+    them cannot get its name. Files that already have the right content are left alone.
 
     Raises:
         UserError: as `writing`.
     """
-    with private(), contextlib.ExitStack() as stack:
-        for path, content in contents.items():
-            if not path.is_file() or path.read_bytes() != content:
+    old = {path: path.read_bytes() if path.is_file() else None for path in contents}
+    new = {path: content for path, content in contents.items() if content != old[path]}
+    try:
+        with private(), contextlib.ExitStack() as stack:
+            for path, content in new.items():
                 stack.enter_context(writing(path)).write_bytes(content)
+    except BaseException:
+        for path in filter(Path.is_file, new):
+            if old[path] is None:
+                path.unlink()
+            elif path.read_bytes() != old[path]:
+                path.write_bytes(old[path])
+        raise

@@ -18,12 +18,14 @@ from common.files import UserError
 from instructor.grading.text import clean
 from jobs.deliverables import has_code
 
-from .contents import is_folder, locate, visible
+from .contents import ADVICE, is_folder, locate, visible
 from .metadata import METADATA, read_metadata
 from .repository import git_folder
 
 FLAGS = re.IGNORECASE | re.DOTALL
 WRAPPER = re.compile(r"assignment_\d+_export|submissions|.+-submissions", FLAGS)
+# of a download that its system has split; Google Drive adds a time
+PART = re.compile(r"(submissions|.+-submissions|.+-\d{8}T\d{6}Z)(-\d+)+(\.zip)?", FLAGS)
 GRADESCOPE = re.compile(r"submission_\d+")  # a submission's folder
 DOWNLOADED = [  # other systems, and the names in their downloads; of two files the higher is newer
     (system, re.compile(name, FLAGS))
@@ -38,9 +40,9 @@ DOWNLOADED = [  # other systems, and the names in their downloads; of two files 
 ]
 # may be the course's own files beside plain submissions
 PAPERS = {".csv", ".htm", ".html", ".json", ".md", ".txt", ".xlsx", ".yaml", ".yml"}
-# endings that are not part of a name
+# endings of files that are not part of a name
 ENDING = re.compile(
-    r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?|git)\Z"
+    r"(\.tar)?\.(zip|rar|7z|tar|gz|tgz|bz2|xz|py|ipynb|pdf|docx?)\Z"
     rf"|({'|'.join(map(re.escape, sorted(PAPERS)))})\Z",
     re.IGNORECASE,
 )
@@ -94,8 +96,8 @@ def find_submissions(folder: Path) -> list[Found]:
         time, the later in the list is the newer.
 
     Raises:
-        UserError: the folder does not exist or has no submission, or an export is damaged; the
-            message says what was expected.
+        UserError: the folder does not exist, has no submission or the parts of a split download,
+            or an export is damaged; the message says what was expected.
     """
     if not folder.is_dir():
         what = "is a file: unpack it, and give the folder" if folder.exists() else "does not exist"
@@ -103,12 +105,18 @@ def find_submissions(folder: Path) -> list[Found]:
     try:
         names = visible(os.listdir(folder))
         others = [name for name in names if not _is_paper(folder / name)]
-        if len(others) == 1 and WRAPPER.fullmatch(others[0]) and is_folder(folder / others[0]):
-            folder = folder / others[0]  # that an export made
-            names = visible(os.listdir(folder))
+        inner = folder / others[0] if len(others) == 1 and WRAPPER.fullmatch(others[0]) else None
+        if inner and is_folder(inner) and not _is_submission(inner):
+            folder, names = inner, visible(os.listdir(inner))  # that an export made
     except OSError as error:
         raise UserError(f"{folder} cannot be read: {error.strerror}.") from None
-    if has_code(folder) or has_code(folder / "src" / "submission"):
+    parts = [PART.fullmatch(name) for name in others]
+    if len(parts) > 1 and all(parts) and len({part[1] for part in parts}) == 1:
+        raise UserError(
+            f"{folder / clean(others[0])} is a part of a download. Unpack all parts into one "
+            "folder, and give that. If it is one person's work, rename it."
+        )
+    if _is_submission(folder):
         raise UserError(f"{folder} is a single submission. Give a folder of them: {EXPECTED}.")
     if METADATA in names or names and all(map(GRADESCOPE.fullmatch, names)):
         found = _of_gradescope(folder, names)
@@ -120,6 +128,10 @@ def find_submissions(folder: Path) -> list[Found]:
     if all(item.paper for item in found):
         raise UserError(f"{folder} has no submissions: {EXPECTED}.")
     return found
+
+
+def _is_submission(folder):
+    return has_code(folder) or has_code(folder / "src" / "submission")
 
 
 def _is_paper(path):
@@ -142,7 +154,7 @@ def _plain(path, prefix=""):
     """A zip or folder called by anything that identifies a person; a folder's name may begin with
     `prefix`, or with the words of it up to any dash.
     """
-    names = [ENDING.sub("", path.name)]
+    names = [path.name.removesuffix(".git") if path.is_dir() else ENDING.sub("", path.name)]
     if is_folder(path) and path.name.startswith(prefix):
         names += [names[0][dash.end() :] for dash in re.finditer("-", prefix)]
     identities = [("any", name) for name in names]
@@ -195,8 +207,11 @@ def _of_canvas_or_moodle(folder, names):
         person = f"{who}_{number}" if number else who
         files.sort()
         whole = [file for file in files if file[1].suffix.lower() == ".zip" or file[1].is_dir()]
+        details = {"system": system}
+        if not whole and len(files) > 1:
+            details["problem"] = f"It is {len(files)} loose files and no zip. {ADVICE}"
         for _, path, late in whole or files[-1:]:
-            found.append(_found(path, person, identities, late=late, system=system))
+            found.append(_found(path, person, identities, late=late, **details))
     return found
 
 

@@ -112,7 +112,8 @@ def keep_found(
             stored = _stored(item, person, digest, item.problem or remark)
         # perhaps temporary: an earlier grade is kept, and without one there is none
         except (OSError, Unreadable) as error:
-            remark = f"It cannot be read now: {getattr(error, 'strerror', None) or error}"
+            why = f"{error.strerror}." if isinstance(error, OSError) else error
+            remark = f"It cannot be read now: {why}"
             stored = _stored(item, person, UNREAD + item.label, remark)
             for known in before:
                 if (known.source, known.person) == (stored.source, person.id) and known.digest:

@@ -12,22 +12,28 @@ from instructor.grading.text import clean
 from .late import read_time
 
 METADATA = "submission_metadata.yml"
-KEYS, NULL = (":email", ":sid", ":name"), (None, "~", "null")  # of a submitter
+KEYS, NULL = (":email", ":sid", ":name"), ("~", "null")  # of a submitter
 
 
-class _Plain(Composer, yaml.CBaseLoader):
-    """Makes texts, lists and mappings, whatever the tags, and copies nothing for an alias. Of
-    yaml's two composers this one ends deep nesting with an exception, the other one with a crash.
-    """
+if hasattr(yaml, "CBaseLoader"):  # not where PyYAML was built without libyaml
 
-    def __init__(self, file):
-        yaml.CBaseLoader.__init__(self, file)
-        Composer.__init__(self)
+    class Plain(Composer, yaml.CBaseLoader):
+        """Makes texts, lists and mappings, whatever the tags, and copies nothing for an alias. Of
+        yaml's two composers this one ends deep nesting with an exception, the other with a crash.
+        """
+
+        def __init__(self, file):
+            yaml.CBaseLoader.__init__(self, file)
+            Composer.__init__(self)
+
+else:
+    Plain = yaml.BaseLoader
 
 
 def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[list[str]]]]:
     """When each submission was made, and the address, the number and the name of each who made it,
-    "" if unknown; by the name of its folder. {} if there is no such file.
+    "" if unknown; by the name of its folder. {} if there is no such file. What is odd about one
+    submission leaves the others as they are.
 
     Raises:
         UserError: it is damaged.
@@ -37,15 +43,22 @@ def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[list[str]
         return found
     try:
         with open(path, "rb") as file:
-            metadata = _Plain(file).get_single_data()
+            metadata = Plain(file).get_single_data()
         for name, about in metadata.items():
+            about = about if isinstance(about, dict) else {}
             created = about.get(":created_at")  # text, or Ruby's form of a time with a zone
-            created = created.get("utc") if isinstance(created, dict) else created
-            people = [
-                ["" if person.get(key) in NULL else clean(person[key]) for key in KEYS]
-                for person in about.get(":submitters", [])
+            if isinstance(created, dict):
+                created = created.get("utc") or created.get("time")
+            people = about.get(":submitters")
+            people = people if isinstance(people, list) else []
+            texts = [
+                [person.get(key) for key in KEYS] for person in people if isinstance(person, dict)
             ]
-            found[name] = read_time(created), people
+            known = [
+                [clean(text) if isinstance(text, str) and text not in NULL else "" for text in row]
+                for row in texts
+            ]
+            found[name] = read_time(created), known
     except (AttributeError, OSError, RecursionError, TypeError, ValueError, yaml.YAMLError):
         raise UserError(f"{path} is not as Gradescope writes it. Export it again.") from None
     return found

@@ -22,7 +22,11 @@ LARGEST = 16 << 20  # bytes of a list of branches or files
 MOST_OBJECTS = 200_000  # files of objects and branches
 SECONDS, MEMORY = 60, 2 << 30  # for one run of git
 USED = ("HEAD", "config", "packed-refs", "objects", "refs")  # of a clone; nothing else is looked at
-ELSEWHERE = ("objects/info/alternates", "shallow", "reftable")  # what shows that parts are missing
+ELSEWHERE = {  # files that show that parts are missing or cannot be read, and what to do
+    "objects/info/alternates": "It borrows objects. Clone it without --shared and --reference.",
+    "shallow": "It lacks older commits. Fetch them: git fetch --unshallow.",
+    "reftable": "Its branches are in a reftable. Clone it with --ref-format=files.",
+}
 LOCAL, PUSHED = "refs/heads/", "refs/remotes/origin/"
 EVERY_BRANCH = ("--branches", "--remotes=origin")  # fetched or not
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -112,9 +116,9 @@ class Repository:
         """Raise Unreadable unless all of the clone's objects and branches are in its own folder."""
         if self.git.is_symlink() or not self.git.is_dir():
             raise Unreadable(f"Its .git is no folder, but names a repository elsewhere. {AGAIN}")
-        for name in ELSEWHERE:
+        for name, advice in ELSEWHERE.items():
             if os.path.lexists(self.git / name):
-                raise Unreadable(f"It is not whole, as its {name} says. {AGAIN}")
+                raise Unreadable(advice)
         paths = [self.git / name for name in USED if os.path.lexists(self.git / name)]
         for number, path in enumerate(paths):
             mode = os.lstat(path).st_mode

@@ -197,10 +197,11 @@ def _person(row, fields, where):
         name.casefold().startswith("points possible")
         or name == "Student, Test"
         or cells["role"].casefold() not in ("", "student")
-        or not any(cells.values())
     ):
         return None
     ids = [cells[field] for field in (("id",) if "id" in fields else IDENTIFIES) if cells[field]]
+    if not ids and not name and ("id" not in fields or not any(cells.values())):
+        return None
     if not ids:
         raise UserError(
             f"{where}: {name or 'somebody'} has no id. Everybody needs one, or without a column of "

@@ -88,6 +88,13 @@ def test_all_that_a_check_found_is_shown_with_a_command_that_grades_it_again(tmp
     assert shlex.split(line.split("Again: ")[1]) == [*again, "o'neill $x", "1h-5-hidden"]
 
 
+def test_a_check_that_passed_has_the_command_too(explain):
+    lines = explain("plain", "1c").splitlines()
+    passed = next(line.split()[1] for line in lines if line.startswith("  passed"))
+    said = explain("plain", passed)
+    assert f"--again plain {passed}" in said and said.count("Again: ") == 1
+
+
 def test_what_people_decided_is_said(tmp_path, explain):
     decide(tmp_path, "plain,,,1h-2-basic,0.5,by hand")
     decide(tmp_path, "plain,3a-0-written,0.5,too short", file="written/eva.csv")

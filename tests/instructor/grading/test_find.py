@@ -72,6 +72,15 @@ NAMES = {  # as it is there: as it is said
 }
 
 
+def test_only_files_lose_the_ends_of_their_names(tmp_path):
+    """An id may have a dot, and one folder may be called as those that exports make."""
+    lay(tmp_path, "ada@uni.py/model.py | bob.zip | eve.git/model.py | j.doc/model.py | zoe.md")
+    persons = [item.person for item in find_submissions(tmp_path)]
+    assert persons == ["ada@uni.py", "bob", "eve", "j.doc", "zoe"]
+    lay(tmp_path / "one", "hw-submissions/model.py")
+    assert [item.person for item in find_submissions(tmp_path / "one")] == ["hw-submissions"]
+
+
 def test_nobodys_hand_in_disappears(tmp_path):
     """Zips and folders of any name; only what is no submission is passed over."""
     folder = tmp_path / "class"
@@ -107,7 +116,7 @@ DOWNLOADS = {  # the name: person, identities, late, problem; the oldest file of
         "anon_x7Yz1_LATE_601_a.zip": ("anon_x7Yz1", "", True, ""),
         "Student_1235_602_a.zip": ("Student_1235", "canvas_id=1235", False, ""),
         "陳大文_1236_603_作業.zip": ("陳大文_1236", "canvas_id=1236 name=陳大文", False, ""),
-        "kimjo_30_1000_b.txt": ("kimjo_30", "canvas_id=30 name=kimjo", False, "single .txt"),
+        "kimjo_30_1000_b.txt": ("kimjo_30", "canvas_id=30 name=kimjo", False, "2 loose files"),
         "poelu_31_text.html": ("poelu_31", "canvas_id=31 name=poelu", False, "single .html"),
     },
     "moodle": {
@@ -183,13 +192,15 @@ HARMLESS = (
     LAUGHS,
     "submission_0: {a: !!python/object/apply:os.system ['touch HARMED']}\n",
     "submission_0: {':created_at': [2026]}",
+    *("submission_0: ~", "submission_0: {':submitters': ~}"),
+    "submission_0: {':submitters': [x, [y], {':name': [z]}]}",
     "submission_0: {':created_at': 2026-99-03 23:11:08}",
     "submission_0: {':created_at': 0001-01-01 00:00:00 +23:59}",
 )
 DAMAGED = (
     *("", "- a list", "just text", "\0", "submission_1: *nothing", "? [a]\n: b\n", "a: &a [*a]"),
     *("{" * 50_000, "submission_1: " + "[" * 50_000, "a: " + "- " * 50_000),
-    *("submission_1: [unclosed", "submission_1: {':submitters': [x, [y], {':name': [z]}]}"),
+    "submission_1: [unclosed",
 )
 
 
@@ -205,6 +216,11 @@ def test_damaged_or_hostile_metadata(tmp_path, monkeypatch):
         else:
             (found,) = find_submissions(tmp_path / "e")
             assert (found.person, found.submitted, found.problem) == ("submission_0", None, "")
+    for key in ("utc", "time"):
+        text = f"submission_0: {{':created_at': {{{key}: 2026-10-03 23:11:08.5 -07:00}}}}"
+        (tmp_path / "e" / "submission_metadata.yml").write_text(text, encoding="utf-8")
+        (found,) = find_submissions(tmp_path / "e")
+        assert found.submitted == datetime(2026, 10, 4, 6, 11, 8, tzinfo=UTC)
     assert not (tmp_path / "HARMED").exists()
 
 
@@ -237,6 +253,9 @@ def test_whose_clone_it_is_says_its_folder_after_what_all_begin_with(
     assert zoe.person == "zoe" and not zoe.repository
 
 
+PART = "is a part of a download. Unpack all parts into one folder"
+
+
 @pytest.mark.parametrize(
     "names, folder, part",
     [
@@ -244,6 +263,17 @@ def test_whose_clone_it_is_says_its_folder_after_what_all_begin_with(
         ("class/.hidden.zip", "class", "has no submissions: expected one zip or folder"),
         ("class.zip", "class.zip", "is a file: unpack it"),
         ("class/model.py", "class", "is a single submission"),
+        ("class/submissions-001.zip | class/submissions-002.zip", "class", f"-001.zip {PART}"),
+        (
+            "class/HW-20260101T000000Z-1-001.zip | class/HW-20260101T000000Z-1-002.zip",
+            "class",
+            PART,
+        ),
+        (
+            "class/hw-submissions-1/a.zip | class/hw-submissions-2/b.zip | class/x.csv",
+            "class",
+            PART,
+        ),
     ],
 )
 def test_no_folder_of_submissions(tmp_path, names, folder, part):
@@ -352,6 +382,8 @@ def test_a_bad_roster_is_refused_with_its_line(tmp_path, text, part):
 
 
 def test_who_is_not_in_the_roster_is_nobody_in_it(tmp_path):
+    people = roster(tmp_path, "email,name,section\nada@x,Ada,A\n,,B\n")
+    assert [person.id for person in people.people] == ["ada@x"]
     people = roster(tmp_path, "id,name\nAnn,Bob\n")
     assert matched(people, ("canvas_id", "9"), person="ann")[0].id == "ann (not in the roster)"
     person, remark = matched(Roster(), ("name", "Ann"), ("email", "a@x"), person="a@x")
