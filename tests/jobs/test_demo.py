@@ -111,7 +111,7 @@ def test_a_demo_that_fails_in_its_first_job_leaves_nothing(tmp_path, options, co
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.full), "2"])
 def test_a_demo_that_is_killed_resumes_and_jobs_of_other_code_are_done_again(tmp_path, jobs):
     """Whenever it is killed, even in the first job."""
     mine = shutil.copytree(SOLUTION, tmp_path / "mine", ignore=shutil.ignore_patterns("*.params"))
