@@ -61,12 +61,9 @@ def snapshot(graded: GradedClass, wanted: dict[str, str] | None = None) -> dict:
     for entry in graded.entries:
         id, submission = entry.person.id, graded.submissions.get(entry.person.id)
         graded_at_all = entry.report or entry.written or entry.manual or entry.refused
+        total = entry.total if entry.final and graded_at_all else None
         people[id] = {
-            "total": "excused"
-            if entry.excused
-            else entry.total
-            if entry.final and graded_at_all
-            else None,
+            "total": "excused" if entry.excused else total,
             "submission": submission and [submission.label, submission.digest],
             "refused": entry.refused,
             "excused": "EX" * entry.person.excused,

@@ -107,11 +107,11 @@ def _grade(graded, entry):
         checks = [c for c in graded.manifest.checks.values() if c.question == question]
         lost = [c.id for c in checks if c.id in given and given[c.id] < c.points]
         missing = [c.id for c in checks if c.id not in given]
-        if not entry.report and len(missing) == len(checks):
+        nothing = len(missing) == len(checks)
+        if nothing and not entry.report:
             continue  # nothing was graded, and a line for each question would hide the rest
         notes = [f"lost in {', '.join(lost)}"] * bool(lost)
-        whole = len(missing) == len(checks)
-        notes += ["no points yet" + f" for {', '.join(missing)}" * (not whole)] * bool(missing)
+        notes += ["no points yet" + f" for {', '.join(missing)}" * (not nothing)] * bool(missing)
         most = points(graded.manifest.questions[question].points)
         yield f"{question:<4} {points(earned):>5} of {most}  {'; '.join(notes)}"
     if entry.penalty:

@@ -30,20 +30,6 @@ def load_class(folder: Path) -> GradedClass:
         return class_of(state, read_settings(folder), decisions_of(state, folder, state.people()))
 
 
-def load_sources(folder: Path) -> dict[str, Path]:
-    """The path of the submission that counts for each person, by id; only graded ones.
-
-    Raises:
-        UserError: as load_class.
-    """
-    graded = load_class(folder)
-    return {
-        entry.person.id: graded.submissions[entry.person.id].path
-        for entry in graded.entries
-        if entry.report
-    }
-
-
 def class_of(
     state: State, settings: Settings, decisions: Decisions, wanted: dict[str, str] | None = None
 ) -> GradedClass:

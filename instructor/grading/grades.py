@@ -171,9 +171,10 @@ class GradedClass:
     codes: dict[str, str] = field(default_factory=dict)
 
     @property
-    def automatic_points(self) -> float:
-        """The maximum of the automatic checks."""
-        return sum(check.points for check in self.manifest.checks.values() if check.coded)
+    def sources(self) -> dict[str, Path]:
+        """The path of the submission that counts for each person, by id; only graded ones."""
+        graded = {entry.person.id for entry in self.entries if entry.report}
+        return {id: item.path for id, item in self.submissions.items() if id in graded}
 
     @property
     def regular_points(self) -> float:

@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: nothing was graded in args.out, or nothing can be written there.
     """
-    from instructor.grading.graded_class import load_sources
+    from instructor.grading.graded_class import load_class
 
     texts, left_out, codes, weights = {}, {}, {}, {}
-    sources = load_sources(args.out).items()
+    sources = load_class(args.out).sources.items()
     for person, source in tqdm(sources, "reading", disable=None, leave=False):
         try:
             weights[person] = read_weights(source)

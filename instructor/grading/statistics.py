@@ -37,15 +37,10 @@ def unmarked(graded: GradedClass, entry: Entry) -> list[Check]:
     return [check for check in checks if not check.coded and check.id not in entry.written]
 
 
-def excused(entry: Entry) -> bool:
-    """Whether the course or its gradebook has excused the person."""
-    return bool(entry.excused) or entry.person.excused
-
-
 def counted(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that statistics count: final grades, no strangers, nobody excused."""
     graded = [entry for entry in entries if entry.report and entry.final]
-    return [entry for entry in graded if entry.person.enrolled and not excused(entry)]
+    return [entry for entry in graded if entry.person.enrolled and not entry.excused]
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ def sections(graded: GradedClass) -> list[tuple]:
     strangers nor excused, how many of them count, and their mean and median total (None without
     any).
     """
-    entries = [e for e in graded.entries if e.person.enrolled and not excused(e)]
+    entries = [e for e in graded.entries if e.person.enrolled and not e.excused]
     groups, names = [("all", entries)], sorted({entry.person.section for entry in entries})
     if len(names) > 1:
         groups += [(name, [e for e in entries if e.person.section == name]) for name in names]

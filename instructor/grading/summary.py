@@ -8,6 +8,7 @@ from autograder.report import harmless
 from .changes import Change
 from .grades import GradedClass
 from .pages import gradebook
+from .statistics import unmarked
 
 SHOWN = 20  # people that are listed
 # timeouts that are no accident: submissions, and their share of those graded
@@ -58,8 +59,7 @@ def print_summary(
         _list(title, lines)
     untimed = sum(bool(e.source) and e.submitted is None and not e.days_late for e in entries)
     left_out = len(gradebook.canvas(graded)[1])
-    parts = [check.id for check in graded.manifest.checks.values() if not check.coded]
-    unmarked = sum(id not in entry.written for id in parts for entry in entries)
+    parts = sum(len(unmarked(graded, entry)) for entry in entries)
     requests = sum(not request.answer for request in decisions.requests)
     for applies, text in (
         (
@@ -71,7 +71,7 @@ def print_summary(
             f"{left_out} people are not in grades.csv, which is for Canvas: their ids there are "
             "not known. Give a roster with a column canvas_id, such as Canvas' gradebook.",
         ),
-        (unmarked, f"{unmarked} written parts have no points yet: totals are without them."),
+        (parts, f"{parts} written parts have no points yet: totals are without them."),
         (requests, f"Open requests: {requests}. Read {folder / 'requests.html'}."),
     ):
         if applies:

@@ -46,10 +46,11 @@ def run(args: argparse.Namespace) -> int:
             written.
     """
     from .finding.people import find_entry
-    from .graded_class import load_class, load_sources
+    from .graded_class import load_class
     from .pages.render import HTML
 
-    graded, sources, folder = load_class(args.out), load_sources(args.out), args.out / "viva"
+    graded, folder = load_class(args.out), args.out / "viva"
+    sources = graded.sources
     page, written = HTML.get_template("viva.html.j2"), 0
     for entry in [find_entry(graded, args.person)] if args.person else graded.entries:
         person = entry.person.id

@@ -24,6 +24,7 @@ SUBSTANTIAL = 25  # characters of a telling line of code; shorter ones are in ev
 FEWEST = 5  # words and signs of a run
 PHRASE = 7  # consecutive words of a worked answer; the handout must use others
 ORDER = 10  # consecutive words of answers: no coincidence
+TOKEN = re.compile(r"\w+|[^\w\s]")  # a word, a number or a sign
 
 # Consecutive words and signs of code, or words of prose in lower case, without numbers
 Run = tuple[str, ...]
@@ -113,7 +114,7 @@ def gather_secrets(
 
 def code_words(text: str) -> Run:
     """The words, numbers and signs of a text."""
-    return tuple(re.findall(r"\w+|[^\w\s]", text))
+    return tuple(TOKEN.findall(text))
 
 
 def words(text: str) -> Run:

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from common.files import UserError
 
-from .known_secrets import FEWEST, Secrets, words
+from .known_secrets import FEWEST, TOKEN, Secrets, words
 
 # words in file names: .git, q1cHidden.py
 NAMES = {"instructor", "test", "benchmark", "gold", "git", "ci", "hidden", "solution", "answer"}
@@ -41,7 +41,7 @@ def find_leaks(texts: dict[str, str], secrets: Secrets) -> list[str]:
     leaks = []
     for name, text in sorted(texts.items()):
         leaks += _in_name(name)
-        tokens = [(match[0], match.start()) for match in re.finditer(r"\w+|[^\w\s]", text)]
+        tokens = [(match[0], match.start()) for match in TOKEN.finditer(text)]
         first = {}
         for look in (
             _runs(tokens, secrets),

@@ -51,14 +51,13 @@ def read_metadata(path: Path) -> dict[str, tuple[datetime | None, list[list[str]
                 created = created.get("utc") or created.get("time")
             people = about.get(":submitters")
             people = people if isinstance(people, list) else []
-            texts = [
-                [person.get(key) for key in KEYS] for person in people if isinstance(person, dict)
-            ]
-            known = [
-                [clean(text) if isinstance(text, str) and text not in NULL else "" for text in row]
-                for row in texts
-            ]
-            found[name] = read_time(created), known
+            known = [person for person in people if isinstance(person, dict)]
+            texts = [[_text(person.get(key)) for key in KEYS] for person in known]
+            found[name] = read_time(created), texts
     except (AttributeError, OSError, RecursionError, TypeError, ValueError, yaml.YAMLError):
         raise UserError(f"{path} is not as Gradescope writes it. Export it again.") from None
     return found
+
+
+def _text(value):
+    return clean(value) if isinstance(value, str) and value not in NULL else ""

@@ -29,7 +29,7 @@ def page(graded: GradedClass) -> str:
         graded=graded,
         statistics=statistics,
         rows=[(e, statistics.by_question(graded, e), *_state(e)) for e in entries],
-        pending=[e for e in entries if e.pending and not statistics.excused(e)],
+        pending=[e for e in entries if e.pending and not e.excused],
         faults=[(entry, check) for entry in entries for check in entry.grader_errors],
         most=most,
         histogram=statistics.histogram(totals, most) if totals else [],
@@ -44,7 +44,7 @@ def page(graded: GradedClass) -> str:
 def _state(entry: Entry):
     """The total to show, and (tone, text) for the state of a person's submission."""
     total = entry.total if (entry.report or entry.written) and not entry.pending else None
-    if statistics.excused(entry):
+    if entry.excused:
         return total, "plain", "excused"
     if entry.pending:
         return total, "warn", "not graded yet"

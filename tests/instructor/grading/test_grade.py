@@ -27,7 +27,7 @@ from conftest import ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.grading import work
 from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
-from instructor.grading.graded_class import load_class, load_sources
+from instructor.grading.graded_class import load_class
 from jobs.deliverables import DELIVERABLES
 
 # ruff: noqa: F401, F811
@@ -510,7 +510,7 @@ def test_the_latest_or_the_best_of_several_submissions_counts(tmp_path, grade):
     assert ada.source.endswith("a-1.zip") and "2 submissions" in ada.remarks[0]
     assert (alan.days_late, alan.penalty) == (1, 0.1)
     assert alan.automatic == pytest.approx(0.9 * alan.report["score"])
-    assert not grace.source and grace.total == 0 and len(load_sources(tmp_path / "out")) == 2
+    assert not grace.source and grace.total == 0 and len(load_class(tmp_path / "out").sources) == 2
     grade(keep="best", engine=(engine := Here()))
     assert not engine.tasks
     with State(tmp_path / "out") as state:

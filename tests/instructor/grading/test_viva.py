@@ -1,5 +1,6 @@
 """Questions for a talk about one's own code: what they ask, and what they keep to the staff."""
 
+import os
 import random
 
 import pytest
@@ -8,7 +9,7 @@ from classes import MANIFEST, cli, fail, full_report
 from checks.support.staging import START
 from conftest import SOLUTION, copy_reference
 from instructor.grading import graded_class, viva
-from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.grading.grades import Entry, GradedClass, Person, Submission
 from page import Page
 
 EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e[a](b)"
@@ -25,7 +26,8 @@ def graded(tmp_path, monkeypatch):
     entries = [Entry(person, person.id, report=full_report(random.Random(1))) for person in people]
     graded = GradedClass(MANIFEST, "T", entries, codes={person.id: "CODE" for person in people})
     monkeypatch.setattr(graded_class, "load_class", lambda out: graded)
-    monkeypatch.setattr(graded_class, "load_sources", lambda out: {"ada": SOLUTION, "evil": folder})
+    for id, path in {"ada": SOLUTION, "evil": folder}.items():
+        graded.submissions[id] = Submission("", id, os.fsencode(path), "")
     return graded
 
 
