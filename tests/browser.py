@@ -21,7 +21,7 @@ def chromium() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821
     """Debian's Chromium. Without it a test is skipped, or fails if REQUIRE_BROWSER is set."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
-        from conftest import lack
+        from helpers import lack
 
         lack("Chromium", "apt install chromium", os.environ.get("REQUIRE_BROWSER"))
     from playwright.sync_api import sync_playwright

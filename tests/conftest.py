@@ -1,22 +1,14 @@
-"""What the tests share: the reference solution as a package, a small world, the command line, and
-the handout.
-"""
+"""Fixtures that tests share, and which tests run."""
 
-import contextlib
-import io
-import multiprocessing
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import warnings
 from collections import Counter
 from pathlib import Path
-from unittest import mock
 
 # before torch: tests run side by side, and threads would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,7 +20,7 @@ import pytest  # noqa: E402
 warnings.filterwarnings("ignore", category=EncodingWarning, module="torch")
 import torch  # noqa: E402
 
-from small_training import Counting  # noqa: E402
+from helpers import ROOT, SOLUTION, Counting, require_level, require_tools  # noqa: E402
 
 # in a shell's background, processes that tests start would also ignore Ctrl-C
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -37,22 +29,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if getattr(signal, "SIGHUP", None) and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-ROOT = Path(__file__).resolve().parents[1]
-SOLUTION = ROOT / "instructor" / "solution"
-RESULTS = ROOT / "instructor" / "results"
-STARTER = ROOT / "src" / "submission"
-DATA = ROOT / "data" / "laptop"
-
-
-def manifest_text():
-    """The manifest and its parts as one file."""
-    paths = (ROOT / "src" / "checks").rglob("manifest.toml")
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(paths))
-
 
 def pytest_addoption(parser):
     """By default, what is marked `full` is left out; `-m full` runs only that."""
     parser.addoption("--full", action="store_true", help="run all tests, those marked full too")
+    parser.addoption(
+        "--seed", type=int, help="of all random inputs; the first line has a run's own"
+    )
+
+
+def pytest_report_header(config):
+    """Say which seed repeats this run."""
+    return f"random inputs: repeat them with --seed {config.option.seed}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,6 +76,9 @@ def pytest_configure(config):
     """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         subprocess.run([sys.executable, "-c", MAKE_ROUNDS], cwd=ROOT, check=True)
+    if config.option.seed is None:  # processes of xdist are given the options of the first
+        config.option.seed = random.SystemRandom().randrange(2**31)
+    config.option.hypothesis_seed = config.option.seed
     marks = config.option.markexpr
     if not config.getoption("--full") and "full" not in marks:
         config.option.markexpr = f"({marks}) and not full" if marks else "not full"
@@ -98,16 +89,6 @@ def pytest_configure(config):
     config.addinivalue_line("filterwarnings", rf"error::EncodingWarning:({ours})\b.*")
 
 
-def lack(what, how, required):
-    """Skip a test for want of something that comes from outside Python, or fail it where CI says
-    that it is there.
-
-    Args:
-        what: what it needs. how: why that is not here, and how to get it.
-    """
-    (pytest.fail if required else pytest.skip)(f"needs {what}: {how}")
-
-
 def pytest_terminal_summary(terminalreporter):
     """Say how many tests were skipped for want of what, and how to get it."""
     reasons = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", [])]
@@ -115,23 +96,6 @@ def pytest_terminal_summary(terminalreporter):
         if reason.startswith("Skipped: needs "):
             what = reason.removeprefix("Skipped: needs ")
             terminalreporter.write_line(f"{count} skipped for want of {what}")
-
-
-def require_level(name=None):
-    """The isolation level of that name, or the strongest. If it doesn't work, the test is skipped,
-    or fails if the variable REQUIRE_LEVELS lists the level.
-    """
-    from autograder.trial import Unavailable, choose
-
-    required = os.environ.get("REQUIRE_LEVELS", "").split()
-    try:
-        isolation = choose(name)
-        if name is None and not isolation.strong:
-            raise Unavailable(isolation.reason)
-        return isolation
-    except Unavailable as error:
-        what, how = name or "a strong isolation level", str(error).removeprefix(f"{name}: ")
-        lack(what, how, name in required or not name and required)
 
 
 LANDLOCK = pytest.param("landlock", marks=pytest.mark.landlock)
@@ -177,13 +141,13 @@ def submission():
     return load_submission(SOLUTION)
 
 
-@pytest.fixture
-def seed():
-    """A fresh seed for every run; a failure prints it. SEED=VALUE repeats it."""
-    value = int(os.environ.get("SEED") or random.SystemRandom().randrange(2**31))
+@pytest.fixture(autouse=True)
+def seed(request):
+    """The seed of this run; each test begins with it. A failure prints it."""
+    value = request.config.option.seed
     random.seed(value)
     torch.manual_seed(value)
-    print(f"seed: repeat it with SEED={value}")
+    print(f"random inputs: repeat them with --seed {value}")
     return value
 
 
@@ -238,63 +202,6 @@ def fresh(submission):
     return make
 
 
-def copy_reference(folder):
-    """Copy the reference with its results into a new folder, like a submission; returns it."""
-    shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
-
-
-def run_cli(*args, cwd=ROOT):
-    """Run src/run.py with one thread, in a fork of this process, which has imported torch; returns
-    the finished process, its output as text.
-    """
-    words = [*map(str, args)]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        fork = multiprocessing.get_context("fork").Process(
-            target=_run_in_fork, args=(words, cwd, out.fileno(), err.fileno())
-        )
-        fork.start()
-        fork.join()
-        for file in (out, err):
-            file.seek(0)
-        texts = (file.read().decode().replace("\r\n", "\n") for file in (out, err))
-        return subprocess.CompletedProcess(words, fork.exitcode, *texts)
-
-
-def _run_in_fork(words, cwd, out, err):
-    """Replace the output of this process by files, and end as run.main() does."""
-    import run
-
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    sys.stdout, sys.stderr = (open(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
-    torch.set_num_threads(1)
-    os.chdir(cwd)
-    sys.argv = [str(ROOT / "src" / "run.py"), *words]
-    sys.exit(run.main())
-
-
-def call(main, *arguments, cwd=ROOT, **environment):
-    """Run a command line's main() in this process, which has imported torch; returns what a process
-    of its own would: exit code and output.
-    """
-    words = [*map(str, arguments)]
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        contextlib.chdir(cwd),
-        mock.patch.dict(os.environ, environment),
-        mock.patch.object(sys, "argv", ["", *words]),
-        mock.patch.object(sys, "path", [*sys.path]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            code = main()
-        except SystemExit as exit:
-            code = exit.code
-    return subprocess.CompletedProcess(words, code or 0, out.getvalue(), err.getvalue())
-
-
 @pytest.fixture(scope="session")
 def process():
     """A student's process for all gradings by tests that start none of their own."""
@@ -334,13 +241,6 @@ def warm(worker, monkeypatch):
     )
     monkeypatch.setattr(work, "_worker", lambda setting: worker)
     return worker
-
-
-def require_tools(*names):
-    """Skip a test if a program is missing, or fail it if REQUIRE_TEX says that all are there."""
-    if missing := [name for name in names if not shutil.which(name)]:
-        how = "handout/README.md lists the packages"
-        lack(", ".join(missing), how, os.environ.get("REQUIRE_TEX"))
 
 
 @pytest.fixture(scope="session")

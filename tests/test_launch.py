@@ -19,7 +19,7 @@ import zipfile
 import pytest
 
 import launch
-from conftest import ROOT
+from helpers import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WHERE = ("python", "-c", "import sys, torch, tiny; print(sys.prefix)")

@@ -3,7 +3,7 @@
 import re
 
 from common import pages
-from page import Page
+from helpers import Page
 
 HOSTILE = "\"'><script>&"
 

@@ -10,7 +10,7 @@ import tomllib
 
 import pytest
 
-from conftest import ROOT
+from helpers import ROOT
 
 
 def imports(path):

@@ -17,7 +17,7 @@ from autograder import Verdict, WrongAnswer
 from checks.problem1 import artifacts
 from checks.problem1.random_texts import vocabulary
 from checks.support.context import DATA
-from conftest import RESULTS, ROOT, SOLUTION, copy_reference, require_level
+from helpers import RESULTS, ROOT, SOLUTION, copy_reference, require_level
 from instructor.checks.problem5.q5g_weights import read_sentences
 from instructor.checks.problem5.q5g_weights import vocabulary as occupations_vocabulary
 from instructor.datasets.worlds.exercises import GROUPS

@@ -11,7 +11,7 @@ import pytest
 from autograder import Answer, WrongAnswer
 from checks.problem5 import q5a
 from checks.problem5.q5a import TOLERANCE
-from conftest import ROOT
+from helpers import ROOT
 from instructor.datasets.worlds.exercises import make_matrices
 from instructor.mistakes.q5a import softmax
 

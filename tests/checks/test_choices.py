@@ -12,7 +12,7 @@ from proof import CHECKS, HIDDEN
 from autograder import Answer, Failed, Verdict
 from autograder.judge import verdicts_in
 from checks.problem6 import q6b as choices
-from conftest import ROOT, SOLUTION
+from helpers import ROOT, SOLUTION
 
 
 class Student:

@@ -6,7 +6,7 @@ import pytest
 
 from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, Context
 from common.files import UserError
-from conftest import ROOT
+from helpers import ROOT
 
 
 @pytest.fixture

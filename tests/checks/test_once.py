@@ -10,7 +10,7 @@ from proof import MANIFEST
 
 from autograder import Verdict
 from checks.support.session import GradingWorker, Setting, grade_submission
-from conftest import SOLUTION, STARTER
+from helpers import SOLUTION, STARTER
 from instructor.mistakes.patches import PLACES, Fill, make
 
 SETTING = Setting(hidden=True, weak=True)

@@ -26,7 +26,7 @@ from proof import (
 )
 
 from autograder import Verdict
-from conftest import SOLUTION, STARTER
+from helpers import SOLUTION, STARTER
 from instructor.mistakes import noops
 from instructor.mistakes.patches import KINDS, changed
 

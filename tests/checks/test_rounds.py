@@ -19,7 +19,7 @@ from checks.support.asked import Asked, Close, Same, asked_in, by_reference
 from checks.support.rounds import RELEASED, Call, Rounds, Sketch, pack, unpack
 from checks.support.staging import stage
 from common.files import UserError
-from conftest import ROOT, SOLUTION
+from helpers import ROOT, SOLUTION
 from hostile.attacks.lookup import LOOK_UP
 from instructor.checks import solving
 from instructor.checks.drawing import all_draws, draw_round
@@ -177,8 +177,8 @@ def test_what_is_kept_can_be_drawn_when_its_file_is_locked_away(tmp_path):
         rounds.draw("5c-1-basic", np.random.default_rng(3))
 
 
-def test_what_is_packed_is_read_again():
-    rng = np.random.default_rng()
+def test_what_is_packed_is_read_again(seed):
+    rng = np.random.default_rng(seed)
     tensor = wire.Array(np.float32([[1, 2, 3]]), "tensor", "bfloat16")
     inputs = {"x": rng.standard_normal((3, 1, 4)), "sizes": (3, 5), "more": [None, "ü", {"a": 2.5}]}
     wrong = [("It is twice as much.", "y", Sketch.of([2.0, tensor]))]

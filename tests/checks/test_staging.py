@@ -11,7 +11,7 @@ import pytest
 from autograder import Verdict, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
 from checks.support.staging import NotTaken, stage
-from conftest import SOLUTION
+from helpers import SOLUTION
 from jobs.deliverables import ANSWERS, STUDENT_FILES
 
 QUESTIONS = ("5a", "5d", "6b", "6c")  # of files that import others, and answers

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from conftest import DATA, ROOT
+from helpers import DATA, ROOT
 from instructor.__main__ import main
 
 GOLD = ROOT / "instructor" / "gold"

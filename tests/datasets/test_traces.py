@@ -8,7 +8,7 @@ import pytest
 from checks.problem6.q6f_traces import FAULTS, MISSING, NAMES, NEAR, Trace, be_rare, draw_trace
 from checks.support.context import GOLD_SHARED, Context
 from common.alarms import TOLERANCE
-from conftest import ROOT, SOLUTION
+from helpers import ROOT, SOLUTION
 from instructor.checks.problem6.q6f import FILE, read_traces, tally
 from instructor.datasets.traces.command import DRAWN, packed, records, rounded
 from instructor.datasets.traces.drawn import draw_traces

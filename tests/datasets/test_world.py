@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from conftest import ROOT
+from helpers import ROOT
 from instructor.datasets.worlds.editions import EDITIONS, write_data
 from instructor.datasets.worlds.world import SIZES, make_world, question, statistics
 

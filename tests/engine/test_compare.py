@@ -8,8 +8,6 @@ import pytest
 from autograder import WrongAnswer, require_close
 from autograder.compare import excerpt
 
-RNG = np.random.default_rng()
-
 
 def compared(got, expected, tolerance=1e-6):
     with pytest.raises(WrongAnswer) as caught:
@@ -18,9 +16,10 @@ def compared(got, expected, tolerance=1e-6):
 
 
 @pytest.mark.parametrize("shape", [(2,), (3, 5), (2, 3, 9, 21), (17, 8), (1, 30)])
-def test_it_shows_the_surroundings_of_the_first_wrong_number(shape):
-    expected = RNG.normal(size=shape)
-    at = tuple(int(RNG.integers(n)) for n in shape)
+def test_it_shows_the_surroundings_of_the_first_wrong_number(shape, seed):
+    rng = np.random.default_rng(seed)
+    expected = rng.normal(size=shape)
+    at = tuple(int(rng.integers(n)) for n in shape)
     got = expected.copy()
     got[at] += 1.5
     kept = compared(got, expected)
@@ -34,8 +33,8 @@ def test_it_shows_the_surroundings_of_the_first_wrong_number(shape):
     json.dumps(kept)
 
 
-def test_numbers_that_json_lacks_are_kept():
-    expected = RNG.normal(size=(3, 4))
+def test_numbers_that_json_lacks_are_kept(seed):
+    expected = np.random.default_rng(seed).normal(size=(3, 4))
     got = expected.copy()
     got[1, 2], got[2, 3], expected[0, 0] = np.nan, -np.inf, np.nan  # anything goes there
     kept = compared(got, expected)
@@ -44,8 +43,8 @@ def test_numbers_that_json_lacks_are_kept():
     assert "NaN" not in json.dumps(kept)
 
 
-def test_there_is_no_picture_of_a_number_or_of_other_shapes():
+def test_there_is_no_picture_of_a_number_or_of_other_shapes(seed):
     assert compared(np.array(1.0), np.array(2.0)) is None
     assert compared(np.ones((2, 3)), np.ones((3, 2))) is None
-    phases = np.exp(1j * RNG.normal(size=(2, 3)))
+    phases = np.exp(1j * np.random.default_rng(seed).normal(size=(2, 3)))
     assert excerpt(phases, -phases, np.ones((2, 3), bool), (0, 0)) is None

@@ -12,7 +12,7 @@ import pytest
 from proof import open_folder
 
 from autograder.inside import sandbox
-from conftest import ROOT, require_level
+from helpers import ROOT, require_level
 from instructor.mistakes.patches import make
 
 pytestmark = pytest.mark.skipif(

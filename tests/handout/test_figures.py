@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from browser import SIZES, opened
-from conftest import ROOT
+from helpers import ROOT
 
 NAMES = sorted(path.stem for path in (ROOT / "handout" / "figures").glob("[a-z]*.py"))
 SVG = "{http://www.w3.org/2000/svg}"

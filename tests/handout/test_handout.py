@@ -18,7 +18,7 @@ import grader
 import run
 from autograder.manifest import read_manifest
 from common.files import UserError
-from conftest import ROOT, require_tools
+from helpers import ROOT, require_tools
 from instructor.course import Course, read_course
 from instructor.documents import facts
 from instructor.documents.sources import Sources, answer_sheet

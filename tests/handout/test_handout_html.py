@@ -13,8 +13,8 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from common.files import UserError
-from conftest import ROOT, call, require_tools
 from handout.html import convert
+from helpers import ROOT, call, require_tools
 from instructor.documents import facts
 from instructor.documents.sources import Sources
 

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from conftest import DATA, RESULTS, ROOT
+from helpers import DATA, RESULTS, ROOT
 from jobs.presets import GPU, LAPTOP
 from jobs.problem1.models import new_model
 from jobs.problem5.encoders import PRE, Run, read_corpora

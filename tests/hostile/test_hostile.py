@@ -15,7 +15,7 @@ from proof import STAGED, collect, grade_folder, modules
 
 from autograder import StudentProcess
 from autograder.trial import choose
-from conftest import SOLUTION, require_level
+from helpers import SOLUTION, require_level
 from hostile import traces
 from hostile.harness import contain
 from hostile.scene import Scene

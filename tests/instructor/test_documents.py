@@ -8,7 +8,7 @@ import pytest
 from autograder import read_manifest
 from checks.support.session import MANIFEST
 from common.files import UserError
-from conftest import ROOT
+from helpers import ROOT
 from instructor.__main__ import _parse
 from instructor.documents import site, tables
 from instructor.documents.facts import gather

@@ -5,7 +5,7 @@ import shutil
 
 import torch
 
-from conftest import DATA, RESULTS, SOLUTION
+from helpers import DATA, RESULTS, SOLUTION
 from jobs.options import Options
 from jobs.presets import LAPTOP, SMOKE
 from jobs.problem1.look.command import find

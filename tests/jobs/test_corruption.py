@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from common.files import UserError
-from conftest import SOLUTION, run_cli
+from helpers import SOLUTION, run_cli
 from jobs.small import run_small
 from run import build_parser
 

@@ -12,11 +12,9 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import SOLUTION, run_cli
+from helpers import SOLUTION, Counting, Page, run_cli
 from jobs.problem6.dashboard import dashboard, page, watch
 from jobs.training_log import RunLog, entropy, read_log, repetition_rate
-from page import Page
-from small_training import Counting
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 

@@ -12,11 +12,10 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import SOLUTION, STARTER, run_cli
+from helpers import SOLUTION, STARTER, Page, run_cli
 from jobs.package import load_submission
 from jobs.problem6 import exploding, repetition, slow
 from jobs.small import run_small
-from page import Page
 from run import build_parser
 
 CASES = {

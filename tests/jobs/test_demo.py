@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER, run_cli
+from helpers import ROOT, SOLUTION, STARTER, run_cli
 from jobs.problem1.demo import choose_folder
 from jobs.records import read_record
 from jobs.targets import JOBS

@@ -12,13 +12,12 @@ import torch
 from matplotlib.figure import Figure
 
 from common.files import UserError
-from conftest import ROOT, SOLUTION
+from helpers import ROOT, SOLUTION, Page
 from jobs.package import load_submission
 from jobs.problem5 import copying, encoders, maps, report, scaling
 from jobs.problem5.encoders import BAG, POST, PRE, Corpus, Run
 from jobs.problem5.run import find_occupations
 from jobs.small import run_small
-from page import Page
 from run import build_parser
 
 OCCUPATIONS = ROOT / "data" / "occupations"

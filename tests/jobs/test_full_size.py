@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 
-from conftest import DATA, ROOT, call
+from helpers import DATA, ROOT, call
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from common.files import UserError
-from conftest import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER
 from jobs.problem1 import notebook
 from jobs.targets import JOBS
 

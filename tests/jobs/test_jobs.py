@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 
-from conftest import DATA, ROOT, SOLUTION, STARTER, run_cli
+from helpers import DATA, ROOT, SOLUTION, STARTER, run_cli
 from instructor.mistakes.patches import Edit, make
 from jobs.targets import JOBS
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import RESULTS, SOLUTION, run_cli
+from helpers import RESULTS, SOLUTION, Page, run_cli
 from instructor.mistakes.patches import Edit, make
 from jobs.deliverables import DELIVERABLES
 from jobs.problem1.answers import predict_places
@@ -18,7 +18,6 @@ from jobs.problem1.look.command import find
 from jobs.problem1.look.page import page
 from jobs.targets import LOOK
 from looks import WEIGHTS, dataset_of, make_models, options_for
-from page import Page
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from common.files import UserError
-from conftest import SOLUTION
+from helpers import SOLUTION
 from jobs.package import load_submission
 from jobs.problem6 import measure_sparse as job
 

@@ -3,7 +3,7 @@
 import pytest
 
 from browser import SIZES, opened, sideways, smallest_text, violations
-from conftest import SOLUTION
+from helpers import SOLUTION
 from jobs.package import load_submission
 from jobs.problem5 import report as encoder_report
 from jobs.problem6.broken_training import write_page

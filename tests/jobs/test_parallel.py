@@ -9,13 +9,11 @@ import sys
 import pytest
 import torch
 
-from conftest import ROOT, SOLUTION, run_cli
+from helpers import ROOT, SOLUTION, Counting, descendants, is_running, run_cli, wait_until
 from jobs.options import choose_options
 from jobs.records import Record, ingredients, write_record
 from jobs.targets import JOBS
-from processes import descendants, is_running, wait_until
 from run import build_parser
-from small_training import Counting
 
 SETTINGS = {
     "max_epochs": 3,

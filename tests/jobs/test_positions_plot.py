@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from common.files import UserError
-from conftest import SOLUTION
+from helpers import SOLUTION
 from jobs.problem6 import positions as positions_plot
 from jobs.problem6.positions import plot_positions
 from jobs.small import run_small

@@ -9,14 +9,13 @@ import pytest
 from checks.problem6.q6f_traces import MISSING, NAMES, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
-from conftest import ROOT
+from helpers import ROOT, Page
 from instructor.checks.problem6.q6f import FILE, read_traces
 from instructor.datasets.traces.command import records
 from instructor.datasets.traces.onsets import find_onsets, is_clear
 from instructor.release.build import released_files
 from jobs.problem6.practice import TRACES, judge, practice_monitor
 from jobs.training_log import read_log
-from page import Page
 
 PATHS = sorted(TRACES.glob("*.jsonl"))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from conftest import ROOT, SOLUTION, run_cli
+from helpers import ROOT, SOLUTION, run_cli
 from jobs.options import choose_options
 from jobs.records import (
     Record,

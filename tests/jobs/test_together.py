@@ -11,12 +11,11 @@ import termios
 import pytest
 import torch
 
-from conftest import ROOT, run_cli
+from helpers import ROOT, command_of, descendants, is_running, run_cli, wait_until
 from instructor.mistakes.patches import Edit, make
 from jobs.options import choose_options
 from jobs.problem1 import together
 from jobs.targets import JOBS
-from processes import command_of, descendants, is_running, wait_until
 from run import build_parser
 
 SMOKE = ("--preset", "smoke")

@@ -13,7 +13,7 @@ import zipfile
 import pytest
 
 from checks.support.staging import RESULTS, stage
-from conftest import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER
 from instructor.mistakes.patches import make
 from jobs.deliverables import ANSWERS, DELIVERABLES, STUDENT_FILES
 from jobs.presets import PRESETS

@@ -14,7 +14,7 @@ from autograder import read_manifest
 from autograder.isolation import Isolation
 from checks.support.session import MANIFEST, GradingWorker
 from common.files import write_text
-from conftest import ROOT, SOLUTION, STARTER, call
+from helpers import ROOT, SOLUTION, STARTER, call
 from instructor.mistakes.patches import make
 
 GRADER = ROOT / "src" / "grader.py"

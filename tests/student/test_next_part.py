@@ -9,7 +9,7 @@ import pytest
 from autograder import Outcome, Report, Verdict, read_manifest
 from checks.support.next_part import advise, describe, next_part
 from checks.support.session import MANIFEST
-from conftest import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER
 
 COURSE = read_manifest(MANIFEST)
 ALL = set(COURSE.questions)

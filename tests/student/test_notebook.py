@@ -8,7 +8,7 @@ import nbclient
 import nbformat
 import pytest
 
-from conftest import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER
 
 
 @pytest.mark.full

@@ -10,7 +10,7 @@ from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import Table, to_markdown, write_failures, write_summary
 from checks.support.next_part import advise
 from checks.support.session import MANIFEST
-from conftest import SOLUTION, STARTER
+from helpers import SOLUTION, STARTER
 
 COURSE = read_manifest(MANIFEST)
 

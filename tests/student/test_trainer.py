@@ -10,9 +10,7 @@ import sys
 import pytest
 import torch
 
-from conftest import ROOT, SOLUTION
-from processes import descendants, is_running, wait_until
-from small_training import Counting
+from helpers import ROOT, SOLUTION, Counting, descendants, is_running, wait_until
 
 
 class Interrupted(Counting):
@@ -274,7 +272,7 @@ def test_epochs_from_workers_need_no_shared_memory(submission):
 DRAWS = """
 import sys
 sys.path[:0] = {paths!r}
-from small_training import Counting
+from helpers import Counting
 from jobs.package import load_submission
 from pathlib import Path
 load_submission(Path({submission!r}))

@@ -15,7 +15,7 @@ from autograder.report import Table
 from checks.support.session import MANIFEST
 from checks.support.watching import Files, watch
 from common.files import UserError
-from conftest import ROOT
+from helpers import ROOT
 from instructor.mistakes.patches import make
 
 COURSE = read_manifest(MANIFEST)

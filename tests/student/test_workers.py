@@ -13,8 +13,7 @@ import pytest
 from autograder import read_manifest
 from checks.support import session
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
-from conftest import ROOT, STARTER
-from processes import command_of, descendants, is_running, wait_until
+from helpers import ROOT, STARTER, command_of, descendants, is_running, wait_until
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from batch_work import Here
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
 from checks.support.session import Setting
-from conftest import SOLUTION
+from helpers import SOLUTION
 from instructor import ROOT
 from instructor import __main__ as program
 from instructor.course import read_course

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from conftest import lack
+from helpers import lack
 
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.

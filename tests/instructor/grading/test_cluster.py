@@ -17,7 +17,7 @@ from distributed import Client
 from test_grade import QUICK, students, verdicts
 
 from common.files import UserError
-from conftest import ROOT
+from helpers import ROOT
 from instructor.grading import engine
 
 DASK = [sys.executable, "-m", "dask"]

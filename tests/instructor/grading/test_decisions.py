@@ -13,7 +13,7 @@ from batch_work import Here, run
 from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
 
 from common.files import UserError
-from conftest import manifest_text
+from helpers import manifest_text
 from instructor.grading import text
 from instructor.grading.decisions import Decisions, Mark, Part
 from instructor.grading.graded_class import load_class

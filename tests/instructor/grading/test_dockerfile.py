@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 
-from conftest import ROOT
+from helpers import ROOT
 
 TEXT = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 IGNORED = [

@@ -9,7 +9,7 @@ import pytest
 
 from checks.support.staging import stage
 from common.files import UserError
-from conftest import SOLUTION
+from helpers import SOLUTION
 from instructor.grading.finding.find import Found, find_submissions
 from instructor.grading.finding.late import days_late, deadline, parse_due, penalty
 from instructor.grading.finding.roster import Roster, read_roster

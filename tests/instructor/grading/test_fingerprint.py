@@ -14,7 +14,7 @@ from classes import hand_in
 from autograder import read_manifest
 from checks.support.rounds import RELEASED, Rounds
 from checks.support.session import MANIFEST, Setting
-from conftest import ROOT
+from helpers import ROOT
 from instructor.grading.fingerprint import SHARED, Fingerprints, digest_submission, seed_for
 
 CHECKS = read_manifest(MANIFEST).checks

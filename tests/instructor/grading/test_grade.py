@@ -23,7 +23,7 @@ from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, row
 
 from checks.support import session
 from common.files import Interrupted, UserError
-from conftest import ROOT, SOLUTION, STARTER, copy_reference, manifest_text
+from helpers import ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.grading import work
 from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission

@@ -17,7 +17,7 @@ from autograder import Outcome, Report, Verdict
 from autograder.report import as_dict
 from checks.support.context import EXERCISES, GOLD_EXERCISES
 from common.files import UserError
-from conftest import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference, manifest_text
+from helpers import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference, manifest_text
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises

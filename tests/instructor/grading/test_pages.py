@@ -13,11 +13,11 @@ import pytest
 from classes import CODED, MANIFEST, fail, full_report, make_class
 
 from browser import SIZES, opened, sideways, violations
+from helpers import Page
 from instructor.grading import statistics
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.pages import class_page, gradebook, student_page, write_reports
 from instructor.grading.text import points
-from page import Page
 
 HOSTILE = (
     '<img src=x onerror=alert(1)></pre></script><script>alert(2)</script>" onload="x\' {{ 7*7 }} '
@@ -118,8 +118,8 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
 
 
 @pytest.mark.parametrize("handout", ["", "https://course.example/a5/handout.html"])
-def test_the_score_and_where_to_start_come_first(handout):
-    graded = class_with(report=full_report(random.Random()), handout=handout)
+def test_the_score_and_where_to_start_come_first(handout, seed):
+    graded = class_with(report=full_report(random.Random(seed)), handout=handout)
     assert "Start here" not in rendered(graded)[0]
     lost = "5d-1-basic", "5d-4-hidden", "5e-0-basic"
     for id in lost:

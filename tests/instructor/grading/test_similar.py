@@ -11,7 +11,7 @@ from classes import cli
 
 from checks.support.staging import END, GIVEN, START
 from common.files import UserError
-from conftest import RESULTS, SOLUTION, copy_reference
+from helpers import RESULTS, SOLUTION, copy_reference
 from instructor.grading import graded_class
 from instructor.grading.similar import THRESHOLD, between_markers, equal_files, read_code, regions
 from instructor.grading.similar_weights import near, read_weights

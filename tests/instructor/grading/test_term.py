@@ -24,7 +24,7 @@ from tqdm import tqdm
 from autograder import read_manifest
 from checks.support import session
 from common.files import UserError
-from conftest import manifest_text
+from helpers import manifest_text
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)

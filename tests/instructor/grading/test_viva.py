@@ -7,10 +7,9 @@ import pytest
 from classes import MANIFEST, cli, fail, full_report
 
 from checks.support.staging import START
-from conftest import SOLUTION, copy_reference
+from helpers import SOLUTION, Page, copy_reference
 from instructor.grading import graded_class, viva
 from instructor.grading.grades import Entry, GradedClass, Person, Submission
-from page import Page
 
 EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e[a](b)"
 

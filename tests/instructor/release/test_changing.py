@@ -10,7 +10,7 @@ import pytest
 import grader
 from autograder import read_manifest
 from checks.support.session import MANIFEST
-from conftest import ROOT, manifest_text
+from helpers import ROOT, manifest_text
 from instructor.documents import facts
 from instructor.grading.grades import Entry, GradedClass, Person
 from instructor.grading.gradescope.build import regular_points

@@ -14,7 +14,7 @@ import torch
 
 from autograder import draw_seed, read_manifest
 from checks.support.session import MANIFEST, Setting, grade_submission
-from conftest import call, copy_reference
+from helpers import call, copy_reference
 from instructor import __main__ as program
 from instructor import course as course_module
 from instructor.course import Course, read_course

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from helpers import ROOT
 from instructor.course import read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
 from instructor.datasets.worlds.exercises import as_json

@@ -23,7 +23,7 @@ import torch
 from autograder import Probe
 from autograder.inside import wire
 from checks.support.rounds import Rounds
-from conftest import ROOT
+from helpers import ROOT
 from instructor.checks.drawing import all_draws
 from instructor.release.pasting import TELLING, find_repeated, released, telling
 from instructor.release.starter import SOLUTION, bodies

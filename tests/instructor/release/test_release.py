@@ -18,7 +18,7 @@ from autograder import read_manifest
 from checks.support.session import MANIFEST
 from collect import write_zip
 from common.files import UserError
-from conftest import ROOT, STARTER, call, copy_reference
+from helpers import ROOT, STARTER, call, copy_reference
 from instructor import __main__ as program
 from instructor.checks.solving import all_questions
 from instructor.course import Course, read_course

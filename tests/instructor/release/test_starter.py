@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER
 from instructor.datasets.worlds.exercises import ANSWERS, SHAPES
 from instructor.release.starter import END, START, find_drift, places, strip_solution, write_starter
 

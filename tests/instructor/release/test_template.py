@@ -11,7 +11,7 @@ import yaml
 
 import grader
 from collect import DELIVERABLES
-from conftest import ROOT, call
+from helpers import ROOT, call
 from instructor.course import Course
 from instructor.release import build
 from jobs.targets import JOBS, MADE_BY, TARGETS
