@@ -2,10 +2,10 @@
 
     python benchmarks/sweep.py --seeds 1 2 3 4 5 [--presets laptop gpu] --out FOLDER
 
-Prints a table in Markdown for each preset, with the range and the mean of each accuracy
-(docs/accuracy.md has such a table). Finished runs are kept in FOLDER/runs.tsv, one line each, and
-interrupted ones are resumed. A line of that file is enough: the folders of finished runs can be
-deleted, and lines of other machines added.
+Prints a table in Markdown for each preset, with the range and the mean of each accuracy. Finished
+runs are kept in FOLDER/runs.tsv, one line each, and interrupted ones are resumed. A line of that
+file is enough: the folders of finished runs can be deleted, and lines of other machines added.
+The handout and other documents take accuracies from instructor/results/seeds.tsv: such lines.
 """
 
 import argparse

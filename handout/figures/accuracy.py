@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 from _style import DARK, INK, MIDDLE, QUIET, WIDTH, save
 from matplotlib.lines import Line2D
 
-from instructor.documents.facts import SEED_COLUMNS, gather, seeds
+from instructor.documents.facts import gather, seeds
 
 HEIGHT = 1.65
-# Each row's label, predictions, and column in the table of seeds.
+# Each row's label, predictions, and name among the seeds.
 ROWS = (
     ("no pretraining", "vanilla.nopretrain.dev", "nopretrain"),
     ("pretrained,\nlearned positions", "vanilla.pretrain.dev", "vanilla"),
@@ -29,11 +29,6 @@ FLOOR = {"color": MIDDLE, "linewidth": 1.6, "linestyle": (0, (1.5, 1))}
 GUESS = {"color": QUIET, "linewidth": 1, "linestyle": (0, (5, 2))}
 
 
-def seed_values(column: str) -> list[float]:
-    """The dev accuracies of a column, one per seed, in percent."""
-    return [row[SEED_COLUMNS.index(column)] for row in seeds()]
-
-
 def levels(values: list[float]) -> list[int]:
     """The level of each dot, 0, 1, -1, 2, ..., so that none hides another; for sorted values."""
     last: list[float] = []  # the value that is farthest right at each level
@@ -48,11 +43,11 @@ def levels(values: list[float]) -> list[int]:
 
 def draw_row(axes, y, row, facts):
     """The dots of all trainings, their mean, and the accuracy from which on points are given."""
-    _, job, column = row
+    _, job, name = row
     reference, floor = (
         float(facts[f"{kind} {job}"].rstrip("%")) for kind in ("reference", "floor laptop")
     )
-    values = sorted([reference, *seed_values(column)])
+    values = sorted([reference, *seeds()[name]])
     mean = sum(values) / len(values)
     axes.plot([mean] * 2, [y - 0.36, y + 0.36], **MEAN, zorder=2)
     axes.plot(values, [y + 0.22 * n for n in levels(values)], **DOT, zorder=3, clip_on=False)
@@ -65,7 +60,8 @@ def main():
     facts = gather()
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
     figure.subplots_adjust(left=0.18, right=0.975, top=0.86, bottom=0.24)
-    axes.axvline(sum(seed_values("baseline")) / len(seeds()), **GUESS, zorder=1)
+    baseline = seeds()["baseline"]
+    axes.axvline(sum(baseline) / len(baseline), **GUESS, zorder=1)
     for y, row in enumerate(reversed(ROWS)):
         draw_row(axes, y, row, facts)
     axes.set(

@@ -1,13 +1,12 @@
 """The facts that the handout and other documents repeat from code, data and results.
 
 Points, titles and thresholds come from the grading manifest, the course from course.toml, sizes
-from the presets and data/problem1.md, and measured accuracies from the reference's results and
-docs/accuracy.md.
+from the presets and data/problem1.md, and measured accuracies from instructor/results.
 """
 
+import csv
 import re
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.manifest import Manifest
@@ -21,11 +20,16 @@ from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS, chosen
 
 GOLD = ROOT / "instructor" / "gold"
-ACCURACY = ROOT / "docs" / "accuracy.md"
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}
-SEED_COLUMNS = ("nopretrain", "vanilla", "rope", "baseline")  # of the table in docs/accuracy.md
+# What is read of results/seeds.tsv, which has the columns that benchmarks/sweep.py writes
+SEED_COLUMNS = {
+    "nopretrain": "no pretraining, dev",
+    "vanilla": "learned positions, dev",
+    "rope": "RoPE, dev",
+    "baseline": "most common",
+}
 
 
 def gather(settings: Path = SETTINGS) -> dict[str, str]:
@@ -126,7 +130,8 @@ def sizes() -> dict[str, str]:
             f"laptop {name} rate": _rate(stage),
             f"laptop {name} decay": f"{stage.weight_decay:g}",
         }
-    for name, gpu, laptop in _rows(read_text(ROOT / "data" / "problem1.md")):
+    about = read_text(ROOT / "data" / "problem1.md")
+    for name, gpu, laptop in re.findall(r"(?m)^\| (.+?) \| (.+?) \| (.+?) \|$", about):
         facts |= {f"data gpu {name}": gpu, f"data laptop {name}": laptop}
     return facts
 
@@ -137,9 +142,7 @@ def _rate(stage):
 
 
 def measured() -> dict[str, str]:
-    """Accuracies with the preset laptop: of the stored reference, and over the seeds of
-    docs/accuracy.md.
-    """
+    """Accuracies with the preset laptop: of the stored reference, and over the seeds."""
     facts = {}
     for job in JOBS.values():
         if job.split:
@@ -150,34 +153,21 @@ def measured() -> dict[str, str]:
             right = sum(row.split("\t")[1] == answer for row, answer in pairs)
             name = job.writes.removesuffix(".predictions")
             facts[f"reference {name}"] = f"{100 * right / len(rows):.0f}%"
-    rows = seeds()
-    facts["seeds"] = str(len(rows))
-    facts["seeds epochs"] = re.search(r"with (\d+) epochs of pretraining", read_text(ACCURACY))[1]
-    for name, dev in zip(SEED_COLUMNS, zip(*rows)):
+    for name, dev in seeds().items():
+        facts["seeds"] = str(len(dev))
         least, most = f"{min(dev):.0f}", f"{max(dev):.0f}"
         facts[f"seeds {name} dev"] = f"{least}%" if min(dev) == max(dev) else f"{least} to {most}%"
         facts[f"seeds {name} dev mean"] = f"{sum(dev) / len(dev):.0f}%"
     return facts
 
 
-def seeds() -> list[list[float]]:
-    """The table of docs/accuracy.md: a row for each seed, with the dev accuracy in percent (the
-    first number of a cell) for each of SEED_COLUMNS.
-    """
-    return [
-        [float(re.search(r"[\d.]+", cell)[0]) for cell in cells]
-        for seed, *cells in _rows(read_text(ACCURACY))
-        if seed.isdigit() and len(cells) == len(SEED_COLUMNS)
-    ]
-
-
-def _rows(markdown: str) -> Iterable[list[str]]:
-    """The cells of all table rows of at least three columns."""
-    for line in markdown.splitlines():
-        if line.startswith("|") and not line.startswith("|---"):
-            cells = [cell.strip() for cell in line.strip("|").split("|")]
-            if len(cells) >= 3 and cells[0]:
-                yield cells
+def seeds() -> dict[str, list[float]]:
+    """For each of SEED_COLUMNS, the dev accuracies of all seeds, in percent."""
+    rows = list(csv.DictReader(read_text(KEPT_RESULTS / "seeds.tsv").splitlines(), delimiter="\t"))
+    return {
+        name: [round(100 * float(row[column]), 1) for row in rows]
+        for name, column in SEED_COLUMNS.items()
+    }
 
 
 def _points(points: float) -> str:

@@ -18,44 +18,31 @@ BLOCK = re.compile(r"(<!-- generated: (\w+)(?: (\d+))? -->\n\n)(.*?)(\n<!-- end 
 
 
 def problems() -> str:
-    """The problems with their points, as the handout's front page lists them."""
-    parts = "".join(Sources(gather()).pieces("parts"))
-    rows = [
-        [_plain(cell) for cell in row.split(" & ")] for row in parts.split(r"\\") if row.strip()
-    ]
-    return _table([["Problem", "Points", "What you do, and learn about", "Effort"], *rows])
+    """The problems, from the rows of the table on the handout's front page."""
+    lines = []
+    for row in "".join(Sources(gather()).pieces("parts")).split(r"\\")[:-1]:
+        name, points, work, time = (_plain(cell) for cell in row.split(" & "))
+        points = points.replace("none", "no").replace("(extra)", "extra")
+        lines.append(f"- {name}, {points} points, {time} ({work})\n")
+    return "".join(lines)
 
 
 def demo() -> str:
     """What the demo gave, from the results that are kept with the reference."""
     facts, summary = gather(), json.loads(read_text(KEPT_RESULTS / "summary.json"))
-    none, learned, rope = (f"{model['dev']:.0%}" for model in summary["models"])
-    then, now = facts["seeds epochs"], facts["laptop pretrain epochs"]
-    earlier = "" if then == now else f", with {then} epochs of pretraining, not {now}"
+    dev, test = ([f"{model[part]:.0%}" for model in summary["models"]] for part in ("dev", "test"))
     lines = [
         f"The demo took {summary['total_seconds'] / 60:.0f} minutes on {summary['machine']} "
         f"({summary['date']}).",
-        f"Right answers on dev: {none} without pretraining, {learned} with learned positions, "
-        f"{rope} with RoPE.",
-        f"Over {facts['seeds']} other seeds{earlier}: {facts['seeds vanilla dev']} and "
-        f"{facts['seeds rope dev']}, RoPE ahead in each ([docs/accuracy.md](docs/accuracy.md)).",
+        f"Right answers on dev: {dev[0]} without pretraining, {dev[1]} with learned positions, "
+        f"{dev[2]} with RoPE.",
+        f"Over {facts['seeds']} other seeds: {facts['seeds vanilla dev']} and "
+        f"{facts['seeds rope dev']}, RoPE ahead in each.",
+        "",
+        f"![Losses of pretraining and finetuning; right answers (on test {', '.join(test)})]"
+        "(docs/demo.png)",
     ]
-    return "\n".join([*lines, "", _plot(summary)]) + "\n"
-
-
-def _plot(summary: dict) -> str:
-    """The demo's plot, with what it shows in words."""
-    none, learned, rope = (
-        f"{model['dev']:.0%} of dev and {model['test']:.0%} of test" for model in summary["models"]
-    )
-    says = (
-        "Three plots of the demo. Pretraining: the losses with learned positions and with RoPE "
-        "fall fast, then slowly. Finetuning: the losses of both pretrained models start far below "
-        f"that of the one without pretraining. Right answers: without pretraining {none}; with "
-        f"learned positions {learned}; with RoPE {rope}; always the most common place would get "
-        f"{summary['baseline_dev']:.0%}."
-    )
-    return f"![{says}](docs/demo.png)"
+    return "\n".join(lines) + "\n"
 
 
 def files(problem: str) -> str:
