@@ -46,29 +46,24 @@ def demo() -> str:
 
 
 def files(problem: str) -> str:
-    """What students write in a problem: question, title, file, functions."""
-    facts, written = gather(), {}
-    for place in places():
-        if place.file in PROBLEMS[problem].code:
-            functions = written.setdefault((place.question, place.file), [])
-            functions.append(f"`{place.function}`")
-    for name, question in PROBLEMS[problem].answers.items():
-        written[question, name] = ["numbers" if name.endswith("json") else "choices"]
-    rows = [["question", "title", "file", "what to write"]]
-    for (question, file), functions in sorted(written.items()):
-        title = facts[f"question {question} title"]
-        rows.append([question, title, f"`{file}`", ", ".join(dict.fromkeys(functions))])
-    return _table(rows)
+    """A problem's questions with the files that students write."""
+    found = PROBLEMS[problem]
+    pairs = [(place.question, place.file) for place in places() if place.file in found.code]
+    pairs += [(question, name) for name, question in found.answers.items()]
+    written = {}
+    for question, file in sorted(set(pairs)):
+        written.setdefault(question, []).append(f"`{file}`")
+    rows = [[question, ", ".join(names)] for question, names in written.items()]
+    return _table([["question", "file"], *rows])
 
 
 def jobs(problem: str) -> str:
     """A problem's targets of ./run.sh, in the order in which students run them."""
-    rows = [["question", "target", "needs", "writes"]]
-    for target in targets_of([problem]).values():
-        needs = target.reads or target.calls or ""
-        names = (target.target, needs, target.writes)
-        rows.append([target.question, *(f"`{name}`" if name else "" for name in names)])
-    return _table(rows)
+    rows = [
+        [target.question, f"`{target.target}`", f"`{target.writes}`" if target.writes else ""]
+        for target in targets_of([problem]).values()
+    ]
+    return _table([["question", "target", "writes"], *rows])
 
 
 MAKERS = {maker.__name__: maker for maker in (problems, demo, files, jobs)}

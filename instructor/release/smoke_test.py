@@ -59,13 +59,14 @@ def commands(manifest: Manifest) -> list[Command]:
         found.append(Command("./run.sh TARGET", f"./run.sh {name}", 3, "Not implemented yet: "))
     results = [f"./run.sh {target.target}" for target in targets.values() if target.handed_in]
     code, prints = (2, results[0]) if results else (0, "not filled in")
-    grade = "cd src && python grader.py"
+    grade = "./run.sh python src/grader.py"
     return [
         *found,
         Command("./run.sh help", "./run.sh help", 0, next(iter(targets), "help")),
-        Command("python src/grader.py --list", "python src/grader.py --list", 0, "hidden"),
-        Command("python src/grader.py", "python src/grader.py", 1, "  all  0 of "),
+        Command(f"{grade} --next", f"{grade} --next", 0, "  write  "),
         Command(f"{grade} ID", f"{grade} {basic}", 1, "  all  0 of "),
+        Command(f"{grade} ID", grade, 1, "  all  0 of "),  # without ID, everything
+        Command("--list", f"{grade} --list", 0, "hidden"),
         Command("./collect_submission.sh", "./collect_submission.sh", code, prints),
     ]
 

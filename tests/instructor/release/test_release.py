@@ -109,11 +109,11 @@ def test_its_documents_are_for_students(files, tree):
     """Their links lead somewhere, and the options that they name are there."""
     readme = files["README.md"].decode()
     assert readme.startswith("# A title\n\nA course\n\n**Due: a day**\n\n")
-    assert "## 1. Environment" in readme and "./collect_submission.sh" in readme
+    assert "## The work in five commands" in readme and "./collect_submission.sh" in readme
     assert "instructor" not in readme.lower() and "python -m" not in readme
-    assert "| 1c | Span corruption | `dataset.py` |" in readme
+    assert "| 1c | `dataset.py` |" in readme
     text = files["docs/running.md"].decode()
-    assert "`dashboard`" in readme and "<!--" not in readme + text
+    assert "./run.sh dashboard" in readme and "<!--" not in readme + text
     for name in ("README.md", "docs/running.md", "data/README.md", "data/problem1.md"):
         document = tree / name
         links = re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
