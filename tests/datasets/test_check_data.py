@@ -39,11 +39,17 @@ def rewrite(data, name, lines):
     (data / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
 
 
-def append(name, line):
-    """Spoils the data by one more line, which may depend on them."""
-    return lambda data: rewrite(
-        data, name, [*rows(data, name), line if isinstance(line, str) else line(data)]
-    )
+def answer_in_the_corpus(data):
+    asked = rows(data, TEST)[0].replace("was ", "was  ")
+    rewrite(data, "wiki.txt", [*rows(data, "wiki.txt"), f"{asked} Rome."])
+
+
+def ask_without_a_place(data):
+    rewrite(data, DEV, [*rows(data, DEV), "Where was Ana Xu born?"])
+
+
+def all_from_rome(data):
+    rewrite(data, DEV, [row.split("\t")[0] + "\tRome" for row in rows(data, DEV)])
 
 
 def share_people(data):
@@ -53,23 +59,16 @@ def share_people(data):
     rewrite(data, DEV, [*rows(data, DEV), *shared, *rows(data, TRAIN)[1:3]])
 
 
-def change_places(change):
-    """Spoils all places of the corpus."""
+def change_places(form):
+    """Spoils all places of the corpus; the form has {} where the place stands."""
 
     def spoil(data):
         text = "\n".join(rows(data, "wiki.txt"))
         for place in {row.split("\t")[1] for row in rows(data, DEV)}:
-            text = text.replace(place, change(place))
+            text = text.replace(place, form.format(place))
         rewrite(data, "wiki.txt", text.split("\n"))
 
     return spoil
-
-
-def all_from(place):
-    """Spoils dev: everybody is from one place."""
-    return lambda data: rewrite(
-        data, DEV, [f"{row.split(chr(9))[0]}\t{place}" for row in rows(data, DEV)]
-    )
 
 
 def copy_gold(name):
@@ -86,39 +85,26 @@ def test_the_worlds_have_no_problems(folder, gold, check):
 
 
 @pytest.mark.parametrize(
-    "spoil, message",
+    "spoil, code, message",
     [
-        (share_people, f"{TRAIN} and {DEV} share 3 names"),
-        (copy_gold("birth_test.TSV"), "birth_test.TSV has the test answers"),
-        (copy_gold(TEST), f"{TEST} has answers after its questions"),
-        (
-            append(
-                "wiki.txt", lambda data: rows(data, TEST)[0].replace("was ", "was  ") + " Rome."
-            ),
-            "wiki.txt has 1 documents with a test question word for word",
-        ),
-        (change_places(lambda place: "x" * 100 + " " + place), f"{DEV}: the places of 100.0%"),
-        (change_places(lambda place: place + "ette"), f"{DEV}: the places of 100.0%"),
-        (all_from("Rome"), f"{DEV}: 'Rome' for all is right 100.0%"),
+        (share_people, 1, f"{TRAIN} and {DEV} share 3 names"),
+        (copy_gold("birth_test.TSV"), 1, "birth_test.TSV has the test answers"),
+        (copy_gold(TEST), 1, f"{TEST} has answers after its questions"),
+        (answer_in_the_corpus, 1, "wiki.txt has 1 documents with a test question word for word"),
+        (change_places("{}ette"), 1, f"{DEV}: the places of 100.0%"),
+        # too far from the start to be read
+        (change_places("x" * 100 + " {}"), 1, f"{DEV}: the places of 100.0%"),
+        (all_from_rome, 1, f"{DEV}: 'Rome' for all is right 100.0%"),
+        # what the jobs refuse is refused
+        (lambda data: (data / DEV).unlink(), 2, f"{DEV} does not exist"),
+        (ask_without_a_place, 2, "line 101: expected a question, a tab and a place"),
     ],
 )
-def test_problems_are_named(spoil, message, data, check):
+def test_faults_are_named(spoil, code, message, data, check):
     spoil(data)
-    code, text = check(data)
-    assert code == 1 and f"PROBLEM: {message}" in text.replace(f"{data}/", "")
-
-
-@pytest.mark.parametrize(
-    "spoil, message",
-    [
-        (lambda data: (data / DEV).unlink(), f"{DEV} does not exist"),
-        (append(DEV, "Where was Ana Xu born?"), "line 101: expected a question, a tab and a place"),
-    ],
-)
-def test_what_the_jobs_refuse_is_refused(spoil, message, data, check):
-    spoil(data)
-    code, text = check(data)
-    assert code == 2 and message in text
+    found, text = check(data)
+    assert found == code
+    assert {1: "PROBLEM: ", 2: ""}[code] + message in text.replace(f"{data}/", "")
 
 
 def test_gold_of_other_questions_is_refused(data, tmp_path, check):

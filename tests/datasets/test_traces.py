@@ -160,14 +160,6 @@ def test_what_is_drawn_has_the_faults_that_it_says_and_no_others(change, seed):
         assert all(abs(onsets[name] - each.faults[name]) <= 3 for name in onsets), seed
 
 
-def test_a_head_of_every_trace_would_be_dead_if_it_were_not_so_early(seed):
-    """So a monitor that does not wait for a tenth of the training is seen with every seed."""
-    rng = np.random.default_rng(seed)
-    for _ in range(100):
-        early = draw_trace(rng, NEAR[0]).columns["attention_entropy"][:20]
-        assert (early > 0.99).all(axis=0).any()
-
-
 def test_borderline_cases_are_not_kept():
     heads = np.full((60, 1, 1), 0.5)
     heads[10:40] = 0.9905
