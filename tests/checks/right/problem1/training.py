@@ -4,15 +4,22 @@ are read and written.
 from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
-    Right(
-        "loaded_after_the_trainer",
-        "It reads the pretrained weights first, and puts them into the model when the Trainer "
-        "already holds it.",
-        (
-            Fill("finetune 1f", r'''
+    Right("settings_written_out", "All of the Trainer's settings are written down, defaults too, "
+          "and a list stands for a pair; the caller's config gets RoPE.", (
+        Fill("pretrain", """
+tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, betas=[0.9, 0.95], grad_norm_clip=1.0,
+                      weight_decay=0.1, lr_decay=True, warmup_tokens=10240, num_workers=4, ckpt_path=None, writer=writer,
+                      final_tokens=200 * len(pretrain_dataset) * block_size)
+trainer_obj = Trainer(model=model, train_dataset=pretrain_dataset, test_dataset=None, config=tconf)
+"""),
+        Fill("initialize_rope_model", "mconf.rope = True\nmodel = initialize_vanilla_model(mconf)"),
+    )),
+    Right("loaded_after_the_trainer", "Pretrained weights are read first, and put into the model "
+          "when the Trainer already holds it.", (
+        Fill("finetune 1f", """
 pretrained = torch.load(reading_params_path, map_location="cpu", weights_only=True)
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1d", """
 with open(finetune_corpus_path, "r", encoding="utf-8") as f:
     corpus = f.read()
 finetune_dataset = NameDataset(corpus, pretrain_dataset)
@@ -23,29 +30,16 @@ tconf = TrainerConfig(max_epochs=75 if from_scratch else 10, batch_size=256, lea
 trainer_obj = Trainer(model, finetune_dataset, None, tconf)
 if not from_scratch:
     trainer_obj.model.load_state_dict(pretrained)
-'''),
-            Fill("CharCorruptionDataset.__getitem__", r'''
-document = self.data[idx]
-n = random.randint(min(len(document), 4), min(len(document), int(0.75 * self.block_size)))
-m = max(1, int(random.random() * n / 2 + 0.5))
-i = int(random.random() * (n - m + 1))
-s = document[:i] + self.MASK_CHAR + document[i + m:n] + self.MASK_CHAR + document[i:i + m] + self.MASK_CHAR
-s = s.ljust(1 + self.block_size, self.PAD_CHAR)
-x = torch.tensor([self.stoi[c] for c in s])[:-1]
-y = torch.tensor([self.stoi[c] for c in s])[1:]
-'''),
-        ),
-    ),
-    Right(
-        "config_set_field_by_field",
-        "It makes one TrainerConfig in each function and sets its fields afterwards, in the branch "
-        "where they differ.",
-        (
-            Fill("finetune 1f", r'''
+"""),
+    )),
+    Right("config_set_field_by_field", "A TrainerConfig's fields are set afterwards, in the branch "
+          "where they differ; a GPTConfig is made from another's fields.", (
+        Fill("initialize_rope_model", 'model = GPT(GPTConfig(**{**vars(mconf), "rope": True}))'),
+        Fill("finetune 1f", """
 checkpoint = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=False)
 model.load_state_dict(checkpoint)
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1d", """
 tconf = TrainerConfig()
 tconf.batch_size = 256
 tconf.learning_rate = finetune_lr
@@ -60,37 +54,28 @@ else:
     tconf.max_epochs = 10
 data = open(finetune_corpus_path).read()
 trainer_obj = Trainer(model, NameDataset(data, pretrain_dataset), None, tconf)
-'''),
-            Fill("pretrain", r'''
+"""),
+        Fill("pretrain", """
 tconf = TrainerConfig(batch_size=128, learning_rate=pretrain_lr)
 tconf.max_epochs = 650
 tconf.lr_decay, tconf.warmup_tokens = True, 10240
 tconf.final_tokens = tconf.max_epochs * len(pretrain_dataset) * block_size
 tconf.writer = writer
 trainer_obj = Trainer(model, pretrain_dataset, test_dataset=None, config=tconf)
-'''),
-            Fill("apply_rotary_emb", r'''
-B, H, T, D = x.shape
-positions = torch.arange(T, device=rope_cache.device)
-table = torch.index_select(rope_cache, 0, positions).to(x.dtype)
-pairs = x.reshape(B, H, T, D // 2, 2)
-cos, sin = table[:, :, 0], table[:, :, 1]
-rotated_x = torch.zeros_like(pairs)
-rotated_x[..., 0] = pairs[..., 0] * cos - pairs[..., 1] * sin
-rotated_x[..., 1] = pairs[..., 0] * sin + pairs[..., 1] * cos
-rotated_x = rotated_x.reshape(B, H, T, D)
-'''),
-        ),
-    ),
-    Right(
-        "two_branches",
-        "It writes a whole TrainerConfig and Trainer in either branch.",
-        (
-            Fill("finetune 1f", r'''
+"""),
+        Fill("train", """
+trainer_obj.train()
+model.to("cpu")
+torch.save(obj=model.state_dict(), f=writing_params_path)
+"""),
+    )),
+    Right("two_branches", "A whole TrainerConfig and Trainer in either branch; weights are read to "
+          "where the model is trained, and written to an open file.", (
+        Fill("finetune 1f", """
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model.load_state_dict(torch.load(reading_params_path, map_location=device))
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1d", """
 dataset = NameDataset(open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset)
 if reading_params_path is None:
     tconf = TrainerConfig(max_epochs=75, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
@@ -100,63 +85,49 @@ else:
     tconf = TrainerConfig(max_epochs=10, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
                           final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
     trainer_obj = Trainer(model, dataset, None, tconf)
-'''),
-            Fill("pretrain", r'''
-tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=512*20,
-                      final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
-trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
-'''),
-            Fill("precompute_rotary_emb", r'''
-theta = 1.0 / torch.pow(torch.tensor(10000.0), torch.arange(0, dim, 2) / dim)
-t_theta = torch.arange(max_positions).unsqueeze(1) * theta.unsqueeze(0)
-cos = torch.cos(t_theta)
-sin = torch.sin(t_theta)
-rope_cache = torch.cat([cos.unsqueeze(-1), sin.unsqueeze(-1)], dim=-1)
-'''),
-        ),
-    ),
-    Right(
-        "pathlib_and_shared_settings",
-        "It reads files with pathlib and keeps the hyperparameters that all trainings share in one "
-        "function of its own.",
-        (
-            Edit("helper.py", "import copy\n", "import copy\nfrom pathlib import Path\n"),
-            Edit("helper.py", "def initialize_vanilla_model(", r'''def _settings(n_documents, block_size, epochs_of_decay):
+"""),
+        Fill("train", """
+trainer_obj.train()
+with open(writing_params_path, "wb") as file:
+    torch.save(trainer_obj.model.state_dict(), file)
+"""),
+    )),
+    Right("pathlib_and_shared_settings", "Files are read with pathlib; a function has the "
+          "hyperparameters that all trainings share.", (
+        Edit("helper.py", "import copy\n", "import copy\nfrom pathlib import Path\n"),
+        Edit("helper.py", "def initialize_vanilla_model(", """def _settings(n_documents, block_size, epochs_of_decay):
     return dict(lr_decay=True, warmup_tokens=512 * 20, final_tokens=epochs_of_decay * n_documents * block_size)
 
 
-def initialize_vanilla_model('''),
-            Fill("finetune 1f", r'''
+def initialize_vanilla_model("""),
+        Fill("finetune 1f", """
 weights = torch.load(Path(reading_params_path), map_location="cpu")
 missing, unexpected = model.load_state_dict(weights)
 assert not missing and not unexpected
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1d", """
 rows = Path(finetune_corpus_path).read_text(encoding="utf-8")
 tconf = TrainerConfig(max_epochs=10 if reading_params_path is not None else 75, batch_size=256, learning_rate=finetune_lr,
                       writer=writer, **_settings(len(pretrain_dataset), block_size, 200))
 trainer_obj = Trainer(model, NameDataset(rows, pretrain_dataset), None, tconf)
-'''),
-            Fill("pretrain", r'''
+"""),
+        Fill("pretrain", """
 tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, writer=writer,
                       **_settings(len(pretrain_dataset), block_size, 650))
 trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
-'''),
-            Fill("train", r'''
+"""),
+        Fill("train", """
 trainer_obj.train()
 path = Path(writing_params_path)
 path.parent.mkdir(parents=True, exist_ok=True)
 torch.save(model.state_dict(), path)
-'''),
-        ),
-    ),
-    Right(
-        "modules_from_the_package",
-        "It imports whole modules with `from . import`, and many packages that it does not need.",
-        (
-            Edit("helper.py", "from .dataset import CharCorruptionDataset, NameDataset\n"
-                              "from .model import GPT, GPTConfig\n"
-                 "from .trainer import Trainer, TrainerConfig\n", r'''import math
+"""),
+    )),
+    Right("modules_from_the_package", "Whole modules are imported with `from . import`, and many "
+          "packages that are not needed.", (
+        Edit("helper.py", "from .dataset import CharCorruptionDataset, NameDataset\n"
+                          "from .model import GPT, GPTConfig\n"
+             "from .trainer import Trainer, TrainerConfig\n", """import math
 from collections import defaultdict
 
 import numpy as np
@@ -167,59 +138,34 @@ from . import dataset, model as model_module, trainer
 from .dataset import CharCorruptionDataset
 from .model import GPT, GPTConfig
 from .trainer import Trainer, TrainerConfig
-'''),
-            Fill("initialize_vanilla_model", "model = model_module.GPT(mconf)"),
-            Fill("initialize_rope_model", r'''
+"""),
+        Fill("initialize_vanilla_model", "model = model_module.GPT(config=mconf)"),
+        Fill("initialize_rope_model", """
 rope_conf = model_module.GPTConfig(mconf.vocab_size, mconf.block_size, n_layer=mconf.n_layer, n_head=mconf.n_head,
                                    n_embd=mconf.n_embd, embd_pdrop=mconf.embd_pdrop, resid_pdrop=mconf.resid_pdrop,
                                    attn_pdrop=mconf.attn_pdrop, rope=True)
 model = model_module.GPT(rope_conf)
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1f", """
+state_dict = torch.load(reading_params_path, map_location=lambda storage, location: storage)
+model.load_state_dict(state_dict, strict=True)
+"""),
+        Fill("finetune 1d", """
 with open(finetune_corpus_path, mode="rt", encoding="utf8") as handle:
     questions = dataset.NameDataset(data=handle.read(), pretraining_dataset=pretrain_dataset)
-tconf = trainer.TrainerConfig(
-    max_epochs={True: 75, False: 10}[reading_params_path is None],
-    batch_size=256,
-    learning_rate=finetune_lr,
-    lr_decay=True,
-    warmup_tokens=512 * 20,
-    final_tokens=200 * len(pretrain_dataset) * block_size,
-    writer=writer,
-)
+tconf = trainer.TrainerConfig(max_epochs={True: 75, False: 10}[reading_params_path is None], batch_size=256,
+                              learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512 * 20,
+                              final_tokens=200 * len(pretrain_dataset) * block_size, writer=writer)
 trainer_obj = trainer.Trainer(model=model, train_dataset=questions, test_dataset=None, config=tconf)
-'''),
-            Fill("pretrain", r'''
-tconf = trainer.TrainerConfig(
-    max_epochs=650,
-    batch_size=128,
-    learning_rate=pretrain_lr,
-    lr_decay=True,
-    warmup_tokens=512 * 20,
-    final_tokens=650 * len(pretrain_dataset) * block_size,
-    writer=writer,
-)
-trainer_obj = trainer.Trainer(model=model, train_dataset=pretrain_dataset, test_dataset=None, config=tconf)
-'''),
-            Fill("train", r'''
-trainer_obj.train()
-state = model.state_dict()
-for key in state:
-    state[key] = state[key].cpu()
-torch.save(state, writing_params_path)
-'''),
-        ),
-    ),
-    Right(
-        "epochs_set_in_the_load_branch",
-        "It decides the number of epochs where it loads the weights, and returns from inside the "
-        "marked place.",
-        (
-            Fill("finetune 1f", r'''
+"""),
+    )),
+    Right("epochs_set_in_the_load_branch", "The number of epochs is decided where weights are "
+          "read, and marked places return.", (
+        Fill("finetune 1f", """
 max_epochs = 10
 model.load_state_dict(state_dict=torch.load(f=reading_params_path, map_location="cpu"))
-'''),
-            Fill("finetune 1d", r'''
+"""),
+        Fill("finetune 1d", """
 if reading_params_path is None:
     max_epochs = 75
 hyper = dict(max_epochs=max_epochs, batch_size=256, lr_decay=True, warmup_tokens=512 * 20)
@@ -229,9 +175,9 @@ hyper["writer"] = writer
 tconf = TrainerConfig(**hyper)
 train_set = NameDataset(open(finetune_corpus_path, "rb").read().decode("utf-8"), pretrain_dataset)
 return tconf, Trainer(model, train_set, None, tconf)
-'''),
-            Fill("initialize_vanilla_model", "return GPT(mconf)"),
-            Fill("initialize_rope_model", r'''
+"""),
+        Fill("initialize_vanilla_model", "return GPT(mconf)"),
+        Fill("initialize_rope_model", """
 class RopeConfig(GPTConfig):
     pass
 
@@ -240,8 +186,8 @@ for name, value in vars(mconf).items():
     setattr(new_conf, name, value)
 new_conf.rope = True
 return GPT(new_conf)
-'''),
-            Fill("CharCorruptionDataset.__getitem__", r'''
+"""),
+        Fill("CharCorruptionDataset.__getitem__", """
 document = self.data[idx][:torch.randint(low=4, high=self.block_size * 3 // 4 + 1, size=[1])[0]]
 n = len(document)
 weights = torch.ones(max(1, n // 2 - 1))
@@ -252,39 +198,29 @@ text = "".join(part + self.MASK_CHAR for part in parts)
 padded = text + self.PAD_CHAR * self.block_size
 ids = [self.stoi[ch] for ch in padded[:self.block_size + 1]]
 return torch.tensor(ids[:-1], dtype=torch.long), torch.tensor(ids[1:], dtype=torch.long)
-'''),
-        ),
-    ),
-    Right(
-        "rope_switched_on_and_back",
-        "It switches rope on in the caller's config while it makes the model, and back afterwards.",
-        (
-            Edit("helper.py", "import copy\n", "import copy\nimport os\n"),
-            Fill("initialize_rope_model", r'''
+"""),
+    )),
+    Right("rope_switched_on_and_back",
+          "The caller's config has rope on while the model is made; paths are looked at first.", (
+        Edit("helper.py", "import copy\n", "import copy\nimport os\n"),
+        Fill("initialize_rope_model", """
 before = mconf.rope
 try:
     mconf.rope = True
     model = GPT(copy.copy(mconf))
 finally:
     mconf.rope = before
-'''),
-            Fill("finetune 1f", r'''
+"""),
+        Fill("finetune 1f", """
 if not os.path.exists(reading_params_path):
     raise FileNotFoundError(f"no such file: {reading_params_path}")
 model.load_state_dict(torch.load(reading_params_path, map_location=next(model.parameters()).device))
-'''),
-            Fill("train", r'''
+"""),
+        Fill("train", """
 trainer_obj.train()
 raw_model = trainer_obj.model.module if hasattr(trainer_obj.model, "module") else trainer_obj.model
 os.makedirs(os.path.dirname(os.path.abspath(writing_params_path)), exist_ok=True)
 torch.save({k: v.cpu() for k, v in raw_model.state_dict().items()}, writing_params_path)
-'''),
-            Fill("CausalSelfAttention.forward", r'''
-rotated = []
-for heads in (q, k):
-    rotated.append(apply_rotary_emb(heads, rope_cache))
-q, k = rotated
-'''),
-        ),
-    ),
+"""),
+    )),
 ]

@@ -1,54 +1,49 @@
-"""More right submissions that are whole students: the shortest, the most careful, the plainest, the
-most imports.
+"""Right submissions of students with a style of their own: the shortest, the most careful, the
+plainest, the most imports.
 """
 from instructor.mistakes.patches import Edit, Fill, Right
 
+GETITEM = "CharCorruptionDataset.__getitem__"
+
 RIGHT = [
-    Right(
-        "semicolons_and_walrus",
-        "It is as short as its author could make it, with semicolons, walrus operators, lambdas "
-        "and nested comprehensions.",
-        (
-            Fill("CharCorruptionDataset.__getitem__", r'''
+    Right("semicolons_and_walrus", "As short as can be, with semicolons, walrus operators and "
+          "nested comprehensions.", (
+        Fill(GETITEM, r'''
 n = len(d := self.data[idx][:random.randint(4, (B := self.block_size) * 3 // 4)]); M = self.MASK_CHAR
 i = random.randint(0, n - (m := random.randint(1, max(1, 2 * ((n + 2) // 4) - 1)))); j = i + m
 s = d[:i] + M + d[j:] + M + d[i:j] + M; s += self.PAD_CHAR * (B + 1 - len(s))
 t = torch.tensor([*map(self.stoi.__getitem__, s)]); x = t[:-1]; y = t[1:]
 '''),
-            Fill("initialize_vanilla_model", "return GPT(mconf)"),
-            Fill("initialize_rope_model", "c = copy.copy(mconf); c.rope = True; return GPT(c)"),
-            Fill("finetune 1f", "model.load_state_dict(torch.load(reading_params_path, 'cpu'))"),
-            Fill("finetune 1d", r'''
+        Fill("initialize_vanilla_model", "return GPT(mconf)"),
+        Fill("initialize_rope_model", "c = copy.copy(mconf); c.rope = True; return GPT(c)"),
+        Fill("finetune 1f", "model.load_state_dict(torch.load(reading_params_path, 'cpu'))"),
+        Fill("finetune 1d", r'''
 tconf = TrainerConfig(max_epochs=(75, 10)[reading_params_path is not None], batch_size=256, learning_rate=finetune_lr,
                       lr_decay=True, warmup_tokens=10_240, final_tokens=200 * len(pretrain_dataset) * block_size,
                       writer=writer)
 trainer_obj = Trainer(model, NameDataset(open(finetune_corpus_path).read(), pretrain_dataset), None, tconf)
 '''),
-            Fill("pretrain", r'''
+        Fill("pretrain", r'''
 return (c := TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=10_240,
                            final_tokens=650 * len(pretrain_dataset) * block_size, writer=writer)), Trainer(model, pretrain_dataset, None, c)
 '''),
-            Fill("train", r'''
+        Fill("train", r'''
 trainer_obj.train(); torch.save({k: v.cpu() for k, v in model.state_dict().items()}, writing_params_path)
 '''),
-            Fill("precompute_rotary_emb", r'''
+        Fill("precompute_rotary_emb", r'''
 a = torch.arange(max_positions)[:, None] / 10000 ** (torch.arange(0, dim, 2) / dim); c, s = a.cos(), a.sin()
 rope_cache = torch.stack((c, s), -1)
 '''),
-            Fill("apply_rotary_emb", r'''
+        Fill("apply_rotary_emb", r'''
 c, s = rope_cache[:x.size(2)].unbind(-1); a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
 rotated_x = torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2).to(x)
 '''),
-            Fill("CausalSelfAttention.forward",
-                 "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
-        ),
-    ),
-    Right(
-        "careful_with_try",
-        "It guards against everything with try and except, and computes in small nested functions.",
-        (
-            Edit("dataset.py", "import random\n", "import random\nfrom collections import deque\n"),
-            Fill("CharCorruptionDataset.__getitem__", r'''
+        Fill("CausalSelfAttention.forward",
+             "q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)"),
+    )),
+    Right("careful_with_try", "try and except, and small nested functions.", (
+        Edit("dataset.py", "import random\n", "import random\nfrom collections import deque\n"),
+        Fill(GETITEM, r'''
 def cut(document):
     try:
         return document[:random.randint(4, min(len(document), int(self.block_size * 3 / 4)))]
@@ -75,63 +70,27 @@ tokens.extend([self.stoi[self.PAD_CHAR]] * (self.block_size + 1 - len(tokens)))
 tokens = list(tokens)
 x, y = (torch.tensor(part, dtype=torch.long) for part in (tokens[:-1], tokens[1:]))
 '''),
-            Fill("initialize_rope_model", r'''
-options = dict(vars(mconf))
-options.update(rope=True)
-model = GPT(GPTConfig(options.pop("vocab_size"), options.pop("block_size"), **options))
-'''),
-            Fill("finetune 1f", r'''
+        Fill("finetune 1f", r'''
 try:
     model.load_state_dict(torch.load(reading_params_path, map_location="cpu", weights_only=True))
 except FileNotFoundError:
     print("There are no such weights:", reading_params_path)
     raise
 '''),
-            Fill("finetune 1d", r'''
-def epochs():
-    return 75 if reading_params_path is None else 10
-
-try:
-    with open(finetune_corpus_path, encoding="utf-8") as f:
-        dataset = NameDataset(f.read(), pretrain_dataset)
-except OSError as error:
-    raise OSError(f"cannot read {finetune_corpus_path}") from error
-shared = {"lr_decay": True, "warmup_tokens": 512 * 20, "writer": writer, "num_workers": 4}
-shared["final_tokens"] = 200 * len(pretrain_dataset) * block_size
-tconf = TrainerConfig(max_epochs=epochs(), batch_size=256, learning_rate=finetune_lr, **shared)
-trainer_obj = Trainer(model, dataset, None, tconf)
-'''),
-            Fill("precompute_rotary_emb", r'''
+        Fill("precompute_rotary_emb", r'''
 def angle(t, i):
     return t / 10000 ** (2 * i / dim)
 
 table = [[(math.cos(angle(t, i)), math.sin(angle(t, i))) for i in range(dim // 2)] for t in range(max_positions)]
 rope_cache = torch.tensor(table, dtype=torch.float32)
 '''),
-            Fill("apply_rotary_emb", r'''
-def rotate(a, b, cos, sin):
-    return a * cos - b * sin, a * sin + b * cos
-
-*_, T, d = x.shape
-work = x if x.dtype == torch.float64 else x.float()
-new_a, new_b = rotate(work[..., 0:d:2], work[..., 1:d:2], rope_cache[:T, :, 0], rope_cache[:T, :, 1])
-out = work.new_empty(x.shape)
-out[..., 0:d:2] = new_a
-out[..., 1:d:2] = new_b
-rotated_x = out.to(x.dtype)
-'''),
-            Fill("CausalSelfAttention", r'''
+        Fill("CausalSelfAttention", r'''
 per_head = self.key.out_features // self.n_head
 rope_cache = precompute_rotary_emb(per_head, config.block_size)
 '''),
-        ),
-    ),
-    Right(
-        "beginner_with_loops",
-        "It goes character by character and number by number, in plain loops, with a name for "
-        "every step.",
-        (
-            Fill("CharCorruptionDataset.__getitem__", r'''
+    )),
+    Right("beginner_with_loops", "Plain loops, character by character and position by position.", (
+        Fill(GETITEM, r'''
 document = self.data[idx]
 maximum = int(self.block_size * 3 / 4)
 if len(document) < maximum:
@@ -157,9 +116,7 @@ for position in range(truncated_length):
         masked_content = masked_content + document[position]
     else:
         suffix = suffix + document[position]
-masked_string = prefix + self.MASK_CHAR
-masked_string = masked_string + suffix + self.MASK_CHAR
-masked_string = masked_string + masked_content + self.MASK_CHAR
+masked_string = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked_content + self.MASK_CHAR
 while len(masked_string) != self.block_size + 1:
     masked_string = masked_string + self.PAD_CHAR
 x = torch.zeros(self.block_size, dtype=torch.long)
@@ -168,41 +125,18 @@ for position in range(self.block_size):
     x[position] = self.stoi[masked_string[position]]
     y[position] = self.stoi[masked_string[position + 1]]
 '''),
-            Fill("initialize_rope_model", r'''
+        Fill("initialize_rope_model", r'''
 rope_mconf = copy.deepcopy(mconf)
-rope_mconf.rope = True
+setattr(rope_mconf, "rope", True)
 model = GPT(rope_mconf)
 '''),
-            Fill("finetune 1f", r'''
+        Fill("finetune 1f", r'''
 file = open(reading_params_path, "rb")
 weights = torch.load(file, map_location=torch.device("cpu"))
 file.close()
 model.load_state_dict(weights)
 '''),
-            Fill("finetune 1d", r'''
-f = open(finetune_corpus_path, encoding="utf-8")
-text = f.read()
-f.close()
-name_dataset = NameDataset(text, pretrain_dataset)
-if reading_params_path == None:
-    number_of_epochs = 75
-else:
-    number_of_epochs = 10
-number_of_tokens = 200 * len(pretrain_dataset) * block_size
-tconf = TrainerConfig(max_epochs=number_of_epochs, batch_size=256, learning_rate=finetune_lr, lr_decay=True,
-                      warmup_tokens=512 * 20, final_tokens=number_of_tokens, writer=writer)
-trainer_obj = Trainer(model, name_dataset, None, tconf)
-'''),
-            Fill("precompute_rotary_emb", r'''
-cos_rows = []
-sin_rows = []
-for t in range(max_positions):
-    angles = [t * math.pow(10000, -2 * i / dim) for i in range(dim // 2)]
-    cos_rows.append([math.cos(angle) for angle in angles])
-    sin_rows.append([math.sin(angle) for angle in angles])
-rope_cache = torch.stack([torch.tensor(cos_rows), torch.tensor(sin_rows)], dim=2)
-'''),
-            Fill("apply_rotary_emb", r'''
+        Fill("apply_rotary_emb", r'''
 number_of_positions = x.size(2)
 rotated_x = torch.zeros(x.shape, dtype=x.dtype, device=x.device)
 for t in range(number_of_positions):
@@ -213,14 +147,11 @@ for t in range(number_of_positions):
     rotated_x[:, :, t, 0::2] = first * cos - second * sin
     rotated_x[:, :, t, 1::2] = first * sin + second * cos
 '''),
-        ),
-    ),
-    Right(
-        "many_unused_imports",
-        "It imports torch, NumPy, tqdm and half of the standard library everywhere, mostly for "
-        "nothing.",
-        (
-            Edit("dataset.py", "import torch\nfrom", r'''import collections
+        Fill("GPT.forward", "x_input = self.tok_emb(idx)"),
+    )),
+    Right("many_unused_imports", "torch, NumPy, tqdm and half of the standard library are "
+          "imported everywhere, and used now and then.", (
+        Edit("dataset.py", "import torch\nfrom", r'''import collections
 import itertools
 import os
 import re
@@ -234,7 +165,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from tqdm import tqdm
 from'''),
-            Edit("attention.py", "import torch\nimport torch.nn as nn", r'''import itertools
+        Edit("attention.py", "import torch\nimport torch.nn as nn", r'''import itertools
 import time
 from functools import lru_cache, partial, reduce
 from typing import Optional
@@ -243,7 +174,7 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 import torch.nn as nn'''),
-            Fill("CharCorruptionDataset.__getitem__", r'''
+        Fill(GETITEM, r'''
 document: str = self.data[idx]
 upper = int(self.block_size * 3 / 4)
 lengths = np.arange(4, upper + 1)
@@ -257,22 +188,10 @@ sequence.extend(itertools.repeat(self.PAD_CHAR, self.block_size + 1 - len(sequen
 ids = np.array([self.stoi[ch] for ch in sequence])
 x, y = torch.from_numpy(ids[:-1]).long(), torch.from_numpy(ids[1:]).long()
 '''),
-            Fill("pretrain", r'''
-config = {"max_epochs": 650, "batch_size": 128, "lr_decay": True, "warmup_tokens": 512 * 20}
-tconf = TrainerConfig(learning_rate=pretrain_lr, final_tokens=int(2e2) * len(pretrain_dataset) * block_size, **config)
-tconf.writer = writer
-trainer_obj = Trainer(model, pretrain_dataset, None, tconf)
-'''),
-            Fill("precompute_rotary_emb", r'''
-steps = torch.linspace(0, dim - 2, dim // 2)
-angles = torch.arange(max_positions).reshape(-1, 1) * (1.0 / 10000.0 ** (steps / dim))
-rope_cache = torch.stack([torch.cos(angles), torch.sin(angles)], dim=-1)
-'''),
-            Fill("CausalSelfAttention.forward", r'''
+        Fill("CausalSelfAttention.forward", r'''
 rotate = partial(apply_rotary_emb, rope_cache=rope_cache)
 q, k = rotate(q), rotate(k)
 '''),
-            Fill("GPT.forward", "x_input = token_embeddings.clone()"),
-        ),
-    ),
+        Fill("GPT.forward", "x_input = token_embeddings.clone()"),
+    )),
 ]
