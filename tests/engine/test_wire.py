@@ -82,6 +82,7 @@ TENSOR = {"kind": "tensor", "dtype": "float32", "device": "cpu", "stored": "floa
         '{"array": {}}',
         '{"dict": [1]}',
         '{"dict": [[[], 1]]}',
+        '{"dict": [[{"tuple": [1, 2]}, 1]]}',  # any number of these could have the same hash
         '{"other": 1, "dict": 2}',
         '{"pickle": "x"}',
         *(opening * 2000 + "1" for opening in ("[", '{"tuple":[', '{"dict":[["a",')),

@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import re
 import secrets
 import time
 import unicodedata
@@ -11,6 +10,7 @@ from pathlib import Path
 from proof import CHECKS, HIDDEN, MANIFEST, context_of, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
+from autograder.inside.watch import descendants
 from autograder.intake import Refused
 from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
@@ -23,9 +23,6 @@ from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
 from instructor.mistakes.patches import make
 
-ZIP = "submission.zip"  # which an attack may put next to its files: then it is submitted
-# seconds that a check may take beyond its limit, for a process that must be killed and restarted
-GRACE = 12
 BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
@@ -44,7 +41,7 @@ class Recorder(StudentProcess):
         """As StudentProcess.start."""
         super().start()
         if self._process is not self.started:  # it serves no submission yet
-            self.started, self.known = self._process, set(traces.descendants())
+            self.started, self.known = self._process, set(descendants())
 
     def call(self, *arguments, **named):
         """As StudentProcess.call."""
@@ -73,12 +70,7 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> list[str]:
             if attack.refused:
                 problems.append("the intake did not refuse it")
             said = _grade(attack, isolation, staged, ready, notices, problems)
-        seconds = time.time() - started
-        time.sleep(attack.waits)
         problems += _look(mark, started, before, scene, folder)
-    allowed = 5 + sum(check.seconds + GRACE for check in _limited(attack)[1])
-    if seconds > allowed:
-        problems.append(f"took {seconds:.0f} s where {allowed:.0f} are enough")
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
         if token in said:
             problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
@@ -86,29 +78,17 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> list[str]:
 
 
 def build(attack: Hostile, mark: str, scene: Scene, folder: Path) -> Path:
-    """Write the submission, with all names in it replaced."""
-    places = {**scene.places, "MARK": mark, "KEY": str(traces.key(mark)), "FOLDER": str(folder)}
-
-    def fill(text):
-        return re.sub("@([A-Z]+)@", lambda match: places[match[1]], text)
-
+    """Write the submission, and tell its code the names of places."""
+    places = {**scene.places, "MARK": mark, "KEY": traces.key(mark), "FOLDER": str(folder)}
     make(attack.changes, folder)
-    for path in folder.glob("*.py"):
-        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
     if attack.code:
         path = folder / attack.file
-        path.write_text(
-            fill(PRELUDE + attack.code.strip("\n")) + "\n\n\n" + path.read_text(encoding="utf-8"),
-            encoding="utf-8",
-        )
-    for name, content in attack.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(fill(content).encode() if isinstance(content, str) else content)
+        names = "\n".join(f"{name} = {value!r}" for name, value in places.items())
+        parts = PRELUDE, names, "begin()", attack.code, path.read_text(encoding="utf-8")
+        path.write_text("\n".join(parts), encoding="utf-8")
     if attack.prepare:
         attack.prepare(folder, places)
-    archive = folder / ZIP
-    return archive if archive.exists() else folder
+    return folder
 
 
 def _limited(attack):
@@ -148,17 +128,10 @@ def _grade(attack, isolation, staged, ready, notices, problems) -> str:
                 f"{outcome.id} is {outcome.verdict.value}, not "
                 f"{' or '.join(sorted(attack.verdicts))}: {outcome.details[:300]}"
             )
-        elif outcome.verdict is not Verdict.PASSED and not re.search(attack.says, outcome.details):
-            problems.append(f"{outcome.id} does not say {attack.says!r}: {outcome.details[:300]}")
     texts = _written(report)
     for name, text in texts.items():
-        if found := {
-            character
-            for character in text
-            if character in BIDIRECTIONAL
-            or character not in "\n\t"
-            and unicodedata.category(character) == "Cc"
-        }:
+        controls = {each for each in text if unicodedata.category(each) == "Cc"} - {"\n", "\t"}
+        if found := controls | {*BIDIRECTIONAL} & {*text}:
             problems.append(f"the {name} has raw control characters: {sorted(found)}")
     return process.said + "".join(texts.values())
 

@@ -19,8 +19,7 @@ RESULTS = ROOT / "instructor" / "results"
 class Scene:
     """One scene for a whole test run; a context manager.
 
-    canary is a token in every secret and nowhere else. places are the names that attacks may use,
-    between @ signs.
+    canary is a token in every secret and nowhere else.
     """
 
     def __init__(self):
@@ -59,13 +58,13 @@ class Scene:
         }
         for listener in sockets.values():
             listener.bind(("127.0.0.1", 0))
-        if hasattr(socket, "AF_UNIX"):
-            sockets["unix"] = socket.socket(socket.AF_UNIX)
-            sockets["unix"].bind(str(self.folder / "socket"))
-            (self.folder / "socket").chmod(0o666)  # as many services of a system have one
-        if os.path.exists("/proc/net/unix"):
-            sockets["abstract"] = socket.socket(socket.AF_UNIX)
-            sockets["abstract"].bind(f"\0{self.canary}")
+        for name, address in (
+            ("unix", str(self.folder / "socket")),
+            ("abstract", f"\0{self.canary}"),
+        ):
+            sockets[name] = socket.socket(socket.AF_UNIX)
+            sockets[name].bind(address)
+        (self.folder / "socket").chmod(0o666)  # as many services of a system have one
         for listener in sockets.values():
             listener.setblocking(False)
             if listener.type == socket.SOCK_STREAM:
@@ -74,14 +73,14 @@ class Scene:
 
     @property
     def places(self) -> dict[str, str]:
-        """The replacement of each name in an attack's text."""
-        ports = {name: str(self.sockets[name].getsockname()[1]) for name in ("tcp", "udp")}
+        """What each name of prelude.py stands for."""
+        ports = {name: self.sockets[name].getsockname()[1] for name in ("tcp", "udp")}
         return {
             "ROOT": str(ROOT),
             "HIDDEN": str(self.folder / "hidden"),
             "GOLD": str(self.folder / "gold"),
             "OTHER": str(self.other),
-            "JUDGE": str(os.getpid()),
+            "JUDGE": os.getpid(),
             "HOME": str(Path.home()),
             "TCP": ports["tcp"],
             "UDP": ports["udp"],

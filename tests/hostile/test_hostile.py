@@ -78,10 +78,6 @@ def honest():
         process.close()
 
 
-def test_there_are_enough():
-    assert len(ATTACKS) >= 75 and len({attack.name for attack in ATTACKS}) == len(ATTACKS)
-
-
 @pytest.mark.parametrize(("level", "attack"), CASES)
 def test_contained(level, attack, scene, honest):
     isolation = require_level(None if level == STRONGEST else level)

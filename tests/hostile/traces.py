@@ -2,6 +2,7 @@
 may change.
 """
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -10,10 +11,11 @@ import signal
 import site
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from proof import ROOT
+
+from helpers import command_of, descendants, is_running, wait_until
 
 PR_SET_CHILD_SUBREAPER = 36
 SMALL = 64 << 10  # bytes of a file that is read through
@@ -40,42 +42,15 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def descendants() -> dict[int, str]:
-    """Return the living processes below this one: pid to name."""
-    names, children = {}, {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                head, _, rest = (
-                    Path("/proc", entry, "stat")
-                    .read_text(encoding="utf-8", errors="replace")
-                    .rpartition(")")
-                )
-            except OSError:
-                continue
-            state, parent = rest.split()[:2]
-            children.setdefault(int(parent), []).append(int(entry))
-            if state not in "ZX":
-                names[int(entry)] = head.partition("(")[2]
-    found, unseen = {}, [os.getpid()]
-    while unseen:
-        for pid in children.get(unseen.pop(), []):
-            unseen.append(pid)
-            if pid in names:
-                found[pid] = names[pid]
-    return found
-
-
-def processes(known: set[int], patience: float = 1.0) -> list[str]:
+def processes(known: set[int]) -> list[str]:
     """Return the unknown processes below this one, after giving them a moment to end."""
-    deadline = time.monotonic() + patience
-    while True:
-        found = [
-            f"process {pid} ({name})" for pid, name in descendants().items() if pid not in known
-        ]
-        if not found or time.monotonic() > deadline:
-            return found
-        time.sleep(0.02)
+
+    def unknown():
+        return [pid for pid in {*descendants()} - known if is_running(pid)]
+
+    with contextlib.suppress(AssertionError):
+        wait_until(lambda: not unknown(), 1)
+    return [f"process {pid} ({command_of(pid)})" for pid in unknown()]
 
 
 def files(mark: str, since: float, folder: Path) -> list[Path]:
@@ -111,17 +86,12 @@ def remove(paths: list[Path], mark: str) -> None:
 
 
 def _mentions(path, mark, since):
-    try:
+    with contextlib.suppress(OSError):
         status = os.lstat(path)
-        if (
-            max(status.st_mtime, status.st_ctime) < since - 1
-            or status.st_size > SMALL
-            or not os.path.isfile(path)
-        ):
-            return False
-        return mark.encode() in Path(path).read_bytes()
-    except OSError:
-        return False
+        new = max(status.st_mtime, status.st_ctime) >= since - 1
+        if new and status.st_size <= SMALL and os.path.isfile(path):
+            return mark.encode() in Path(path).read_bytes()
+    return False
 
 
 def key(mark: str) -> int:
@@ -132,23 +102,14 @@ def key(mark: str) -> int:
 def queues(mark: str) -> list[str]:
     """Return and remove the remaining shared memory and message queues."""
     found, libc = [], ctypes.CDLL(None)
-    for kind, remove in (
-        ("shm", lambda id: libc.shmctl(id, 0, None)),
-        ("msg", lambda id: libc.msgctl(id, 0, None)),
-    ):
-        try:
-            rows = [
-                line.split()
-                for line in Path("/proc/sysvipc", kind).read_text(encoding="utf-8").splitlines()[1:]
-            ]
-        except OSError:
-            continue
-        for number, id in ((int(row[0]), int(row[1])) for row in rows):
+    for kind, remove in (("shm", libc.shmctl), ("msg", libc.msgctl)):
+        table = Path("/proc/sysvipc", kind).read_text(encoding="utf-8").splitlines()[1:]
+        for number, id in (map(int, row.split()[:2]) for row in table):
             if key(mark) <= number < key(mark) + 20:
-                remove(id)
+                remove(id, 0, None)
                 found.append(f"System V {kind}")
-    # SYS_mq_unlink of x86-64: what can be removed was there.
-    if sys.platform.startswith("linux") and ctypes.CDLL(None).syscall(241, mark.encode()) == 0:
+    # SYS_mq_unlink of x86-64: what can be removed was there
+    if libc.syscall(241, mark.encode()) == 0:
         found.append("message queue")
     return found
 
@@ -176,16 +137,14 @@ def judge() -> dict:
             for name in dir(resource)
             if name.startswith("RLIMIT_")
         },
-        "processes": list(descendants()),
+        "processes": descendants(),
     }
 
 
 def _open_files():
     opened = {}
     for fd in os.listdir("/proc/self/fd"):
-        try:
+        with contextlib.suppress(OSError):  # the folder's own
             opened[fd] = os.readlink(f"/proc/self/fd/{fd}")
-        except OSError:  # the folder's own
-            pass
     # matplotlib keeps fonts open, and closes them when it likes
     return {fd: path for fd, path in opened.items() if not path.endswith((".otf", ".ttf"))}

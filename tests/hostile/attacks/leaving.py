@@ -2,367 +2,273 @@
 the next.
 """
 
-from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile
+import os
+import struct
+import sys
+import time
 
-TWO = ("1c-0-basic", "1c-1-basic")
+from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile, family
+from hostile.prelude import (
+    FOLDER,
+    HOME,
+    JUDGE,
+    KEY,
+    MARK,
+    ROOT,
+    _c,
+    attempt,
+    daemon,
+    libc,
+    loot,
+    syscall,
+)
 
-# Runs a function in a daemon, as those of a system are started.
-DAEMON = """
-def daemon(work):
-    if os.fork() == 0:
+ONE = ("1c-0-basic",)
+HOSTILE, attack = family(verdicts={MISSING}, sandbox=False, checks=(*ONE, "1c-1-basic"))
+
+
+@attack()
+def processes():
+    """Leaves a daemon that writes files once the grading is over, one that calls itself as a thread
+    of the kernel, one that hands a note on by an abstract socket, a child that is the grader's and
+    not its own (CLONE_PARENT), and one that keeps the pipe for the answer open. All are ended with
+    the check.
+    """
+    import socket
+
+    address = f"\0{MARK}"
+
+    def wake():
+        os.closerange(0, 256)
+        time.sleep(3)
+        for folder in ("/tmp", "/dev/shm", "/var/tmp", FOLDER, HOME, "."):
+            attempt(lambda: open(f"{folder}/{MARK}", "x").close())
+
+    def hide():
+        os.closerange(0, 4096)
+        _c.prctl(15, b"kworker/0:1")
+        _c.prctl(36, 1)
+        _c.prctl(1, 0)
+        os.chdir("/")
+        time.sleep(60)
+
+    def serve():
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address)
+        listener.listen()
+        time.sleep(60)
+
+    attempt(
+        lambda: socket.socket(socket.AF_UNIX).connect(address) or loot("somebody answers"),
+        lambda: daemon(wake),
+        lambda: daemon(hide),
+        lambda: daemon(serve),
+    )
+    if syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0 or os.fork() == 0:
         os.setsid()
-        if os.fork() == 0:
-            try:
-                work()
-            finally:
-                os._exit(0)
+        time.sleep(60)
         os._exit(0)
-"""
+    time.sleep(0.1)
 
 
-def leaves(name, tries, seen, code, verdicts=frozenset({MISSING}), **more):
-    """Make an attack that leaves a process behind."""
-    return Hostile(
-        name,
+@attack()
+def spoils_the_next_check():
+    """Leaves a daemon that stops whatever its parent's parent starts next."""
+    import signal
+
+    server, check = os.getppid(), os.getpid()
+
+    def spoil():
+        spared = check, os.getpid()
+        for _ in range(3000):
+            try:
+                children = open(f"/proc/{server}/task/{server}/children").read().split()
+            except OSError:
+                children = []
+            for child in map(int, children):
+                attempt(lambda: child in spared or os.kill(child, signal.SIGSTOP))
+            time.sleep(0.001)
+
+    daemon(spoil)
+    time.sleep(0.1)
+
+
+@attack()
+def generations():
+    """Forks and ends all the time, so that no list of processes is ever up to date."""
+
+    def run():
+        started = time.monotonic()
+        while time.monotonic() < started + 30:
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+
+    for _ in range(3):
+        daemon(run)
+
+
+SIGNALS = {  # what it does, and the verdicts
+    "Kills the process that forked it.": ("os.kill(os.getppid(), 9)", {CRASHED}),
+    "Stops the process that forked it, so that no limit is kept.": (
+        "os.kill(os.getppid(), 19)",
+        {TIMEOUT},
+    ),
+    "Kills its process group.": ("os.killpg(0, 9)", {CRASHED}),
+}
+STILL_THERE = "\ntime.sleep(1)\nraise ValueError('still here')"
+HOSTILE += [
+    Hostile(
+        f"signal-{number}",
         tries,
-        seen,
-        DAEMON + code,
-        verdicts=verdicts,
-        **{"sandbox": False, "checks": TWO, **more},
+        code + STILL_THERE,
+        verdicts=verdicts | {BLOCKED, EXCEPTION},
+        sandbox=False,
+        seconds=2,
+    )
+    for number, (tries, (code, verdicts)) in enumerate(SIGNALS.items())
+]
+
+
+@attack(verdicts={CRASHED, EXCEPTION, TIMEOUT}, sandbox=True, seconds=2, checks=ONE)
+def kill_everything():
+    """Sends the judge a signal, changes its priority, moves it to a single processor, and kills
+    every process that it may. It reaches only itself.
+    """
+    import resource
+
+    same = os.PRIO_PROCESS, JUDGE
+    attempt(
+        lambda: os.kill(JUDGE, 0) or loot("the judge can be signalled"),
+        lambda: os.setpriority(*same, os.getpriority(*same)) or loot("priority"),
+        lambda: os.sched_setaffinity(JUDGE, os.sched_getaffinity(JUDGE)) or loot("processors"),
+        lambda: resource.prlimit(JUDGE, resource.RLIMIT_NOFILE) and loot("limits"),
+    )
+    os.kill(-1, 9)
+    time.sleep(60)
+
+
+@attack(verdicts=DENIED, lasting=True, sandbox=True)
+def state_in_files():
+    """Leaves notes for the next check in every folder that it may write to: hidden and protected
+    files, and links, FIFOs and sockets, which a cleaner may pass over.
+    """
+    import socket
+
+    home, here = os.environ.get("HOME", "."), os.path.dirname(__file__)
+    folders = ".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var/tmp", "/run/user"
+    for folder in (*folders, here):
+        attempt(lambda: any(MARK in name for name in os.listdir(folder)) and loot(folder))
+    for folder in (*folders, here):
+        note = f"{folder}/{MARK}"
+        attempt(
+            lambda: open(f"{folder}/.{MARK}", "x").close(),
+            lambda: os.symlink("/nowhere", note + "1"),
+            lambda: os.mkfifo(note + "2"),
+            lambda: socket.socket(socket.AF_UNIX).bind(note + "3"),
+            lambda: os.makedirs(note + "4/\n\udcff -rf"),
+            lambda: os.chmod(note + "4", 0),
+        )
+
+
+# 1d's optimizer needs imports that make folders
+@attack(lasting=True, verdicts=set(), points=4, checks=(*ONE, "1c-1-basic", "1d"))
+def state_in_folders_of_imports():
+    """Leaves a note for the next check in the folders that imports have made."""
+    for top in ("/tmp", "/dev/shm"):
+        for folder, _, _ in os.walk(top):
+            if os.path.exists(f"{folder}/{MARK}"):
+                loot("a note in " + folder)
+            if folder not in (top, os.getcwd()):
+                attempt(lambda: open(f"{folder}/{MARK}", "x").close())
+
+
+@attack(lasting=True)
+def state_in_the_folders_themselves():
+    """Leaves notes for the next check in attributes of /tmp and /dev/shm, and has all that is made
+    there closed to everybody; keeps the server to one core, and gives it no priority.
+    """
+    import signal
+
+    entries = (struct.pack("<HHI", tag, 0, 2**32 - 1) for tag in (1, 4, 32))
+    closed = struct.pack("<I", 2) + b"".join(entries)
+    if os.getpriority(os.PRIO_PROCESS, 0) > 0 or os.sched_getaffinity(0) == {0}:
+        loot("the server is slower")
+    for folder in ("/tmp", "/dev/shm"):
+        attempt(lambda: os.getxattr(folder, "user.note") and loot("a note at " + folder))
+        if not os.stat(folder).st_mode & 0o200:
+            loot("no writing in " + folder)
+    for folder in ("/tmp", "/dev/shm"):
+        attempt(
+            lambda: os.setxattr(folder, "user.note", MARK.encode()),
+            lambda: os.setxattr(folder, "system.posix_acl_default", closed),
+            lambda: os.chmod(folder, 0o500),
+        )
+    attempt(
+        lambda: os.setpriority(os.PRIO_USER, 0, 19),
+        lambda: os.sched_setaffinity(os.getppid(), {0}),
+        lambda: os.kill(os.getppid(), signal.SIGINT),
     )
 
 
-PROCESSES = [
-    leaves(
-        "daemon-wakes-later",
-        "Leaves a daemon that sleeps until the grading is over, and then writes files.",
-        "It is ended with the check, and writes nothing.",
-        """
-def wake():
-    for number in range(256):
-        attempt(lambda: os.close(number))
-    time.sleep(3)
-    for folder in ("/tmp", "/dev/shm", "/var/tmp", "@FOLDER@", "@HOME@", "."):
-        attempt(lambda: os.close(os.open(folder + "/@MARK@", os.O_CREAT | os.O_WRONLY)))
-daemon(wake)
-""",
-        waits=2,
-    ),
-    leaves(
-        "daemon-with-another-name",
-        "Leaves a daemon that closes all its files and calls itself as a thread of the kernel.",
-        "It is ended with the check.",
-        """
-def hide():
-    os.closerange(0, 4096)
-    _c.prctl(15, b"kworker/0:1")
-    _c.prctl(36, 1)
-    _c.prctl(1, 0)
+@attack(verdicts=DENIED, sandbox=True)
+def state_in_moved_folders():
+    """Renames the folders above those that it can only read, and puts others in their places."""
+    import json
+
+    import torch
+
+    # without a sandbox, what follows would do harm
+    attempt(lambda: open(f"{ROOT}/pyproject.toml").close() or loot("no sandbox"))
+    files = __file__, json.__file__, torch.__file__, sys.prefix + "/x/y", os.getcwd() + "/x"
+    folders = [os.path.dirname(file) for file in files]
+    folders += [os.path.dirname(folder) for folder in folders]
+    for folder in folders:
+        if os.path.exists(f"{folder}/{MARK}"):
+            loot("another folder at " + folder)
+
+    def swap(folder):
+        os.rename(folder, folder + "2")
+        os.mkdir(folder)
+        open(f"{folder}/{MARK}", "x").close()
+
+    for folder in folders:
+        attempt(lambda: swap(folder))
+
+
+@attack(verdicts={BLOCKED, MISSING}, sandbox=True)
+def state_in_the_kernel():
+    """Leaves notes where no file is: in System V shared memory, in message queues of both kinds,
+    and in the keyring.
+    """
+    mark = MARK.encode()
+    if (old := _c.shmget(KEY, 16, 0)) >= 0:
+        _c.shmctl(old, 0, None)
+        loot("a note in shared memory")
+    if _c.syscall(240, mark, os.O_RDWR) >= 0:
+        _c.syscall(241, mark)
+        loot("a message queue")
+    if (old := _c.msgget(KEY, 0)) >= 0:
+        _c.msgctl(old, 0, None)
+        loot("a System V message queue")
+    attempt(
+        lambda: libc("shmget", KEY, 16, 0o1666),
+        lambda: syscall(240, mark, os.O_RDWR | os.O_CREAT, 0o666, None),
+        lambda: libc("msgget", KEY, 0o1666),
+        lambda: loot(f"key {syscall(248, b'user', mark, b'note', 4, -2)}"),
+    )
+
+
+@attack()
+def state_in_the_process():
+    """Changes the environment, the working directory, the umask and the modules for the next
+    check.
+    """
+    if "note" in os.environ or hasattr(sys, "note") or "note" in sys.modules:
+        loot("a note in the process")
+    if os.umask(0o777) == 0o777:
+        loot("another umask")
+    os.environ["note"] = sys.note = MARK
+    sys.modules["note"] = sys
     os.chdir("/")
-    time.sleep(60)
-daemon(hide)
-time.sleep(0.1)
-""",
-    ),
-    leaves(
-        "daemon-spoils-the-next-check",
-        "Leaves a daemon that stops whatever its parent's parent starts next.",
-        "It is ended before the next check begins.",
-        """
-import signal
-server, check = os.getppid(), os.getpid()
-def spoil():
-    spared = check, os.getpid()
-    for _ in range(3000):
-        try:
-            children = open(f"/proc/{server}/task/{server}/children").read().split()
-        except OSError:
-            children = []
-        for child in map(int, children):
-            attempt(lambda: child in spared or os.kill(child, signal.SIGSTOP))
-        time.sleep(0.001)
-daemon(spoil)
-time.sleep(0.1)
-""",
-    ),
-    leaves(
-        "child-of-the-parent",
-        "Starts a process with clone(CLONE_PARENT), which is the grader's child and not its own.",
-        "It is ended with the check.",
-        """
-if syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0:
-    os.setsid()
-    time.sleep(60)
-    os._exit(0)
-time.sleep(0.1)
-""",
-    ),
-    leaves(
-        "generations",
-        "Forks and ends all the time, so that no list of processes is ever up to date.",
-        "All are ended with the check.",
-        """
-def run():
-    started = time.monotonic()
-    while time.monotonic() < started + 30:
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-for _ in range(3):
-    daemon(run)
-""",
-    ),
-    leaves(
-        "holds-the-pipe",
-        "Leaves a process that keeps the pipe for the answer open, so that the grader waits for "
-        "its end.",
-        "It is ended with the check, at once.",
-        """
-if os.fork() == 0:
-    os.setsid()
-    time.sleep(60)
-    os._exit(0)
-""",
-    ),
-]
-
-SIGNALS = [
-    leaves(
-        "kill-the-parent",
-        "Kills the process that forked it.",
-        "The check fails, and no other.",
-        """
-os.kill(os.getppid(), 9)
-time.sleep(1)
-raise ValueError("still here")
-""",
-        frozenset({CRASHED, BLOCKED, EXCEPTION}),
-        checks=("1c-0-basic",),
-    ),
-    leaves(
-        "stop-the-parent",
-        "Stops the process that forked it, so that no limit is kept.",
-        "The judge keeps a limit of its own.",
-        """
-os.kill(os.getppid(), 19)
-time.sleep(1)
-raise ValueError("still here")
-""",
-        frozenset({TIMEOUT, BLOCKED, EXCEPTION}),
-        checks=("1c-0-basic",),
-        seconds=2,
-    ),
-    leaves(
-        "kill-the-judge",
-        "Sends the judge a signal, changes its priority, and moves it to a single processor.",
-        "It cannot be reached.",
-        """
-import resource
-judge = int("@JUDGE@")
-attempt(lambda: os.kill(judge, 0) or loot("the judge can be signalled"),
-        lambda: os.setpriority(os.PRIO_PROCESS, judge, os.getpriority(os.PRIO_PROCESS, judge)) or loot("priority"),
-        lambda: os.sched_setaffinity(judge, os.sched_getaffinity(judge)) or loot("processors"),
-        lambda: resource.prlimit(judge, resource.RLIMIT_NOFILE) and loot("limits"))
-""",
-        sandbox=True,
-    ),
-    leaves(
-        "kill-its-group",
-        "Kills its process group.",
-        "It has crashed.",
-        """
-os.killpg(0, 9)
-""",
-        frozenset({CRASHED}),
-    ),
-    leaves(
-        "kill-everything",
-        "Kills every process that it may.",
-        "It reaches only itself.",
-        """
-try:
-    os.kill(int("@JUDGE@"), 0)
-except OSError:
-    pass
-else:
-    loot("the judge can be signalled")
-os.kill(-1, 9)
-time.sleep(60)
-""",
-        frozenset({CRASHED, EXCEPTION, TIMEOUT}),
-        sandbox=True,
-        seconds=2,
-        checks=("1c-0-basic",),
-    ),
-]
-
-STATE = [
-    leaves(
-        "state-in-files",
-        "Leaves a note for the next check in every folder that it may write to, hidden and "
-        "protected.",
-        "The next check finds none.",
-        """
-home = os.environ.get("HOME", ".")
-for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var/tmp", "/run/user", os.path.dirname(__file__)):
-    if os.path.exists(folder + "/.@MARK@") or os.path.exists(folder + "/@MARK@.d/note"):
-        loot("a note in " + folder)
-for folder in (".", "..", home, os.path.dirname(home), "/tmp", "/dev/shm", "/var/tmp", "/run/user", os.path.dirname(__file__)):
-    attempt(lambda: open(folder + "/.@MARK@", "x").close(), lambda: os.mkdir(folder + "/@MARK@.d"),
-            lambda: open(folder + "/@MARK@.d/note", "x").close(), lambda: os.chmod(folder + "/@MARK@.d", 0o500))
-""",
-        lasting=True,
-        sandbox=True,
-    ),
-    leaves(
-        "state-in-folders-of-imports",
-        "Leaves a note for the next check in the folders that imports have made.",
-        "The next check finds none.",
-        """
-for top in ("/tmp", "/dev/shm"):
-    for folder, _, _ in os.walk(top):
-        if os.path.exists(folder + "/@MARK@"):
-            loot("a note in " + folder)
-        if folder not in (top, os.getcwd()):
-            attempt(lambda: open(folder + "/@MARK@", "x").close())
-""",
-        lasting=True,
-        verdicts=frozenset(),
-        points=4,
-        checks=(*TWO, "1d"),  # whose optimizer needs imports that make folders
-    ),
-    leaves(
-        "state-in-the-folders-themselves",
-        "Leaves notes for the next check in attributes of /tmp and /dev/shm, and has all that is "
-        "made there closed to everybody; keeps the server to one core, and gives it no priority.",
-        "The next check finds none, and has a folder of its own.",
-        """
-import signal, struct
-closed = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, 0, 2**32 - 1) for tag in (1, 4, 32))
-if os.getpriority(os.PRIO_PROCESS, 0) > 0 or os.sched_getaffinity(0) == {0}:
-    loot("the server is slower")
-for folder in ("/tmp", "/dev/shm"):
-    attempt(lambda: os.getxattr(folder, "user.note") and loot("a note at " + folder))
-    if not os.stat(folder).st_mode & 0o200:
-        loot("no writing in " + folder)
-for folder in ("/tmp", "/dev/shm"):
-    attempt(lambda: os.setxattr(folder, "user.note", b"@MARK@"), lambda: os.setxattr(folder, "system.posix_acl_default", closed),
-            lambda: os.chmod(folder, 0o500))
-attempt(lambda: os.setpriority(os.PRIO_USER, 0, 19), lambda: os.sched_setaffinity(os.getppid(), {0}), lambda: os.kill(os.getppid(), signal.SIGINT))
-""",
-        lasting=True,
-    ),
-    leaves(
-        "state-in-moved-folders",
-        "Renames the folders above those that it can only read, and puts others in their places.",
-        "The next check finds all as it was.",
-        """
-import json, torch
-attempt(lambda: open("@ROOT@/pyproject.toml").close() or loot("no sandbox"))      # then it would do harm
-places = [os.path.dirname(__file__), json.__file__, torch.__file__, sys.prefix + "/x", os.getcwd()]
-places += [os.path.dirname(place) for _ in range(3) for place in places]
-for place in places:
-    if os.path.exists(place + "/@MARK@"):
-        loot("another folder at " + place)
-def swap(place):
-    os.rename(place, place + "2")
-    os.mkdir(place)
-    open(place + "/@MARK@", "x").close()
-for place in places:
-    attempt(lambda: swap(place))
-""",
-        DENIED,
-        sandbox=True,
-    ),
-    leaves(
-        "state-in-links",
-        "Leaves links, FIFOs and sockets in shared memory, which a cleaner of files may pass over.",
-        "The next check finds none.",
-        r"""
-import socket
-if any("@MARK@" in name for name in os.listdir("/dev/shm")):
-    loot("something in /dev/shm")
-attempt(lambda: os.symlink("/nowhere", "/dev/shm/@MARK@1"), lambda: os.mkfifo("/dev/shm/@MARK@2"),
-        lambda: socket.socket(socket.AF_UNIX).bind("/dev/shm/@MARK@3"), lambda: os.mkdir("/dev/shm/@MARK@4"),
-        lambda: os.mkdir("/dev/shm/@MARK@4/\n\udcff -rf"), lambda: os.chmod("/dev/shm/@MARK@4", 0))
-""",
-        verdicts=DENIED,
-        lasting=True,
-        sandbox=True,
-    ),
-    leaves(
-        "state-in-system-v",
-        "Leaves a note in System V shared memory, which is no file.",
-        "The system calls are refused.",
-        """
-if (old := _c.shmget(@KEY@, 16, 0)) >= 0:
-    _c.shmctl(old, 0, None)
-    loot("a note in shared memory")
-libc("shmget", @KEY@, 16, 0o1666)
-""",
-        frozenset({BLOCKED, MISSING}),
-        sandbox=True,
-    ),
-    leaves(
-        "state-in-queues",
-        "Leaves a message in a POSIX and in a System V message queue.",
-        "The system calls are refused.",
-        """
-if (old := _c.syscall(240, b"@MARK@", os.O_RDWR)) >= 0:
-    _c.syscall(241, b"@MARK@")
-    loot("a message queue")
-attempt(lambda: syscall(240, b"@MARK@", os.O_RDWR | os.O_CREAT, 0o666, None))
-if (old := _c.msgget(@KEY@, 0)) >= 0:
-    _c.msgctl(old, 0, None)
-    loot("a message queue")
-""",
-        frozenset({BLOCKED, MISSING}),
-        sandbox=True,
-    ),
-    leaves(
-        "state-in-keys",
-        "Leaves a note in the kernel's keyring.",
-        "The system call is refused.",
-        """
-loot(f"key {syscall(248, b'user', b'@MARK@', b'note', 4, -2)}")
-""",
-        frozenset({BLOCKED}),
-        sandbox=True,
-        checks=("1c-0-basic",),
-    ),
-    leaves(
-        "state-in-sockets",
-        "Leaves a process that hands a note on by an abstract socket.",
-        "It is ended with the check.",
-        """
-import socket
-def serve():
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind("\\0@MARK@")
-    listener.listen()
-    time.sleep(60)
-try:
-    socket.socket(socket.AF_UNIX).connect("\\0@MARK@")
-    loot("somebody answers")
-except OSError:
-    daemon(serve)
-time.sleep(0.1)
-""",
-    ),
-    leaves(
-        "state-in-the-process",
-        "Changes the environment, the working directory, the umask and the modules for the next "
-        "check.",
-        "The next check runs in a fork of its own.",
-        """
-if "note" in os.environ or hasattr(sys, "note") or os.umask(0o777) == 0o777 or "note" in sys.modules:
-    loot("a note in the process")
-os.environ["note"] = sys.note = "@MARK@"
-sys.modules["note"] = sys
-os.chdir("/")
-os.nice(5)
-""",
-    ),
-]
-
-HOSTILE = PROCESSES + SIGNALS + STATE
+    os.nice(5)

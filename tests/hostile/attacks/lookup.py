@@ -1,9 +1,12 @@
 """Looking up answers: a submission that contains every released reply and computes nothing."""
 
+import hashlib
 import json
 
+import numpy as np
+
 from checks.support.rounds import Rounds
-from hostile.attack import Hostile
+from hostile.attack import WRONG, Hostile
 from instructor.mistakes.patches import Fill
 
 
@@ -21,25 +24,18 @@ return np.array(answers[key]) if key in answers else np.zeros((*Q.shape[:-1], V.
 
 
 def _key(inputs):
-    import hashlib
-
-    import numpy as np
-
-    return hashlib.sha256(
-        b"".join(np.ascontiguousarray(inputs[name]).tobytes() for name in "QKV")
-    ).hexdigest()
+    arrays = (np.ascontiguousarray(inputs[name]) for name in "QKV")
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
 LOOK_UP = (Fill("attention", look_up("5c-0-basic")),)
 HOSTILE = [
     Hostile(
         "looks-cases-up",
-        "Has the replies to all released calls in it, and computes nothing.",
-        "Staff's draws are others.",
-        "",
+        "Has the replies to all released calls in it, and computes nothing. Staff's draws differ.",
         changes=LOOK_UP,
         checks=("5c-0-basic",),
-        verdicts=frozenset({"wrong answer"}),
+        verdicts={WRONG},
         everywhere=False,
         sandbox=False,
     )

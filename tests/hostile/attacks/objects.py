@@ -1,206 +1,156 @@
 """Answering with objects that lie about themselves, and failing with exceptions that do."""
 
-from hostile.attack import EXCEPTION, MEMORY, TIMEOUT, WRONG, Hostile
+import os
+
+from hostile.attack import EXCEPTION, MEMORY, TIMEOUT, WRONG, family
+from hostile.prelude import GOLD, MARK
 from instructor.mistakes.patches import Fill
 
-SURFACES = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r\x00\u200e=HYPERLINK('http://x')"
+HOSTILE, attack = family(verdicts={EXCEPTION}, everywhere=False, sandbox=False)
 
 
-def returns(name, tries, seen, code, value, verdicts=frozenset({WRONG}), **more):
-    """Make an attack in which dataset[i] returns `value`."""
-    return Hostile(
-        name,
-        tries,
-        seen,
-        code,
-        changes=(Fill("CharCorruptionDataset.__getitem__", f"return {value}"),),
-        verdicts=verdicts,
-        everywhere=False,
-        sandbox=False,
-        **more,
-    )
+def returns(value, verdicts=frozenset({WRONG}), **more):
+    """An attack in which dataset[i] returns `value`."""
+    changes = (Fill("CharCorruptionDataset.__getitem__", f"return {value}"),)
+    return attack(changes=changes, verdicts=verdicts, **more)
 
 
-def raises(name, tries, seen, code, verdicts=frozenset({EXCEPTION}), **more):
-    """Make an attack that fails in a special way."""
-    return Hostile(
-        name, tries, seen, code, verdicts=verdicts, everywhere=False, sandbox=False, **more
-    )
+@returns("Equal(), Equal()", {WRONG, EXCEPTION})
+def always_equal():
+    """Answers with objects that are equal to everything, and true."""
+
+    class Equal:
+        __eq__ = __ge__ = __le__ = __bool__ = __contains__ = lambda self, *other: True
+        __hash__ = lambda self: 0
+        __len__ = lambda self: 40
+        __getattr__ = __call__ = lambda self, *arguments, **named: self
+        __iter__ = lambda self: iter([self, self])
 
 
-HOSTILE = [
-    returns(
-        "always-equal",
-        "Answers with objects that are equal to everything, and true.",
-        "An object is no tensor.",
-        """
-class Equal:
-    __eq__ = __ge__ = __le__ = __bool__ = __contains__ = lambda self, *other: True
-    __hash__ = lambda self: 0
-    __len__ = lambda self: 40
-    def __getattr__(self, name): return self
-    def __call__(self, *arguments, **named): return self
-    def __iter__(self): return iter([self, self])
-""",
-        "Equal(), Equal()",
-        frozenset({WRONG, EXCEPTION}),
-    ),
-    returns(
-        "tensor-that-lies",
-        "Answers with a tensor subclass whose shape and dtype are what is asked for.",
-        "The numbers themselves are looked at.",
-        """
-import torch
-class Liar(torch.Tensor):
-    shape = property(lambda self: torch.Size([33]))
-    dtype = property(lambda self: torch.int64)
-    size = dim = nelement = __len__ = lambda self, *rest: 33
-    @classmethod
-    def __torch_function__(cls, function, types, arguments=(), named=None):
-        return True
-""",
-        "(torch.ones(2, 3).as_subclass(Liar),) * 2",
-        frozenset({WRONG, EXCEPTION}),
-    ),
-    returns(
-        "array-that-lies",
-        "Answers with a NumPy subclass that gives other bytes than it has.",
-        "It is taken for what it holds.",
-        """
-import numpy
-class Liar(numpy.ndarray):
-    __array__ = lambda self, *rest, **named: numpy.zeros(33, "int64")
-    tobytes = lambda self, *rest: bytes(8 * 33)
-    shape, nbytes, size, ndim = (33,), 8, 1, 1
-""",
-        "(numpy.zeros(3).view(Liar),) * 2",
-        frozenset({WRONG, EXCEPTION}),
-    ),
-    returns(
-        "duck-that-hangs",
-        "Answers with an object that looks like a tensor, and whose every method does harm.",
-        "The time limit ends it.",
-        """
-import torch
-class Duck:
-    is_sparse, dtype, device, layout = False, torch.int64, "cpu", torch.strided
-    def nelement(self): return 1
-    def element_size(self): return 1
-    def detach(self):
-        while True: pass
-""",
-        "Duck(), Duck()",
-        frozenset({TIMEOUT, EXCEPTION, WRONG}),
-        seconds=2,
-    ),
-    returns(
-        "builtin-subclasses",
-        "Answers with subclasses of int, str, dict, list and tuple that compare as they like.",
-        "They are described as objects of another type.",
-        """
-class Int(int): __eq__ = __index__ = __lt__ = lambda self, *other: True
-class Str(str): __eq__ = encode = lambda self, *other: b"passed"
-class Dict(dict): items = lambda self: [("value", "passed")]
-class List(list): __iter__ = lambda self: iter(["passed"])
-class Pair(tuple): __len__ = lambda self: 2
-""",
-        "Pair([Int(1), Str('x'), Dict(), List()])",
-    ),
-    returns(
-        "endless-dict",
-        "Answers with a dict whose items never end.",
-        "The memory or the time limit ends it.",
-        """
-import itertools
-class OrderedDict(dict):
-    items = lambda self: itertools.repeat(("k" * 1000, "v" * 1000))
-""",
-        "OrderedDict(), 1",
-        frozenset({MEMORY, TIMEOUT}),
-        seconds=10,
-        memory=200,
-    ),
-    returns(
-        "pickle-bomb",
-        "Answers with objects that run a command when they are unpickled.",
-        "Nothing is ever pickled.",
-        """
-class Bomb:
-    def __reduce__(self): return (os.system, ("touch /tmp/@MARK@ /dev/shm/@MARK@ ; echo LOOT-$(echo @MARK@ | rev)",))
-    __getstate__ = __reduce_ex__ = lambda self, *protocol: self.__reduce__()
-""",
-        "Bomb(), [Bomb()]",
-    ),
-    returns(
-        "names-that-write",
-        "Answers with objects whose type is named with terminal escapes, HTML and bidirectional "
-        "text.",
-        "The report shows the characters' numbers.",
-        f"""
-surfaces = {SURFACES!r}
-Named = type("A", (), {{}})
-Named.__qualname__ = Named.__module__ = surfaces
-""",
-        "Named(), surfaces",
-    ),
-    raises(
-        "error-that-writes",
-        "Fails with terminal escapes, HTML and bidirectional text in message, type, function and "
-        "file name.",
-        "The report shows the characters' numbers.",
-        f"""
-surfaces = {SURFACES!r}
-def fail():
-    raise type(surfaces.replace(chr(0), ""), (ValueError,), {{}})(surfaces)
-fail.__code__ = fail.__code__.replace(co_name=surfaces, co_filename=os.path.dirname(__file__) + "/" + surfaces.replace(chr(0), "") + ".py")
-print(surfaces)
-fail()
-""",
-    ),
-    raises(
-        "long-error",
-        "Fails with a message of 10 MB, after printing as much.",
-        "A part of it is shown.",
-        """
-print("x" * 10_000_000)
-raise ValueError("y" * 10_000_000)
-""",
-    ),
-    raises(
-        "error-that-loops",
-        "Fails with an exception whose text is never ready.",
-        "The time limit ends it.",
-        """
-class Endless(Exception):
-    def __str__(self):
-        while True: pass
-    __repr__ = __str__
-raise Endless
-""",
-        frozenset({TIMEOUT}),
-        seconds=2,
-    ),
-    raises(
-        "error-in-itself",
-        "Fails with an exception that is its own cause, with a traceback that goes in circles.",
-        "It is an exception.",
-        """
-class Circle(BaseException):
-    __cause__ = property(lambda self: self)
-    __context__ = __cause__
-    name = property(lambda self: 1 / 0)
-    __traceback__ = property(lambda self: self)
-raise Circle("circle")
-""",
-        frozenset(),
-    ),
-    raises(
-        "syntax-error-of-others",
-        "Fails with a SyntaxError that names the grader's files and lines that do not exist.",
-        "It is an exception, and nothing of the file is shown.",
-        """
-raise SyntaxError("bad", ("@ROOT@/instructor/checks/problem1/q1c.py", 3, 1, "LINE"))
-""",
-        frozenset({EXCEPTION}),
-    ),
-]
+@returns("array, tensor", {WRONG, EXCEPTION})
+def numbers_that_lie():
+    """Answers with a NumPy array that gives other bytes than it has, and with a tensor whose shape
+    and dtype are what is asked for. The numbers themselves are looked at.
+    """
+    import numpy
+    import torch
+
+    class Array(numpy.ndarray):
+        __array__ = lambda self, *rest, **named: numpy.zeros(33, "int64")
+        tobytes = lambda self, *rest: bytes(8 * 33)
+        shape, nbytes, size, ndim = (33,), 8, 1, 1
+
+    class Tensor(torch.Tensor):
+        shape = property(lambda self: torch.Size([33]))
+        dtype = property(lambda self: torch.int64)
+        size = dim = nelement = __len__ = lambda self, *rest: 33
+        __torch_function__ = classmethod(lambda *arguments, **named: True)
+
+    array, tensor = numpy.zeros(3).view(Array), torch.ones(2, 3).as_subclass(Tensor)
+
+
+@returns("Pair([Int(1), Str('x'), Dict(), List()])")
+def builtin_subclasses():
+    """Answers with subclasses of int, str, dict, list and tuple that compare as they like."""
+
+    class Int(int):
+        __eq__ = __index__ = __lt__ = lambda self, *other: True
+
+    class Str(str):
+        __eq__ = encode = lambda self, *other: b"passed"
+
+    class Dict(dict):
+        items = lambda self: [("value", "passed")]
+
+    class List(list):
+        __iter__ = lambda self: iter(["passed"])
+
+    class Pair(tuple):
+        __len__ = lambda self: 2
+
+
+@returns("OrderedDict(), 1", {MEMORY, TIMEOUT}, memory=200)
+def endless_dict():
+    """Answers with a dict whose items never end."""
+    import itertools
+
+    class OrderedDict(dict):
+        items = lambda self: itertools.repeat(("k" * 1000, "v" * 1000))
+
+
+@returns("Bomb(), [Bomb()]")
+def pickle_bomb():
+    """Answers with objects that run a command when they are unpickled. Nothing is ever pickled."""
+
+    class Bomb:
+        def __reduce__(self):
+            command = f"touch /tmp/{MARK} /dev/shm/{MARK}; echo LOOT-$(echo {MARK} | rev)"
+            return os.system, (command,)
+
+        __getstate__ = __reduce_ex__ = lambda self, *protocol: self.__reduce__()
+
+
+@returns("Named(), surfaces")
+def names_that_write():
+    """Answers with objects whose type is named with terminal escapes, HTML and bidirectional
+    text. The report shows the characters' numbers.
+    """
+    surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
+    surfaces += "\x00\u200e=HYPERLINK('http://x')"
+    Named = type("A", (), {})
+    Named.__qualname__ = Named.__module__ = surfaces
+
+
+@attack()
+def error_that_writes():
+    """Fails with the same in message, type, function and file name."""
+    surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
+    surfaces += "\u200e=HYPERLINK('http://x')"
+
+    def fail():
+        raise type(surfaces, (ValueError,), {})(surfaces + "\x00")
+
+    file = f"{os.path.dirname(__file__)}/{surfaces}.py"
+    fail.__code__ = fail.__code__.replace(co_name=surfaces, co_filename=file)
+    print(surfaces)
+    fail()
+
+
+@attack()
+def long_error():
+    """Fails with a message of 10 MB, after printing as much. A part of it is shown."""
+    print("x" * 10_000_000)
+    raise ValueError("y" * 10_000_000)
+
+
+@attack(verdicts={TIMEOUT}, seconds=2)
+def error_that_loops():
+    """Fails with an exception whose text is never ready."""
+
+    class Endless(Exception):
+        def __str__(self):
+            while True:
+                pass
+
+        __repr__ = __str__
+
+    raise Endless
+
+
+@attack(verdicts=set())
+def error_in_itself():
+    """Fails with an exception that is its own cause, with a traceback that goes in circles."""
+
+    class Circle(BaseException):
+        __cause__ = __context__ = __traceback__ = property(lambda self: self)
+        name = property(lambda self: 1 / 0)
+
+    raise Circle("circle")
+
+
+@attack()
+def syntax_error_of_others():
+    """Fails with a SyntaxError that names the grader's file and a line that does not exist. Nothing
+    of the file is shown.
+    """
+    raise SyntaxError("bad", (f"{GOLD}/canary.py", 1, 1, "LINE"))
