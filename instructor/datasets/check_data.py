@@ -20,22 +20,6 @@ Rows = list[tuple[str, str]]  # questions with their places
 Finding = tuple[bool, str, str]  # is it fine? what it is, and what to do if it isn't
 
 
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command `check-data`."""
-    command = commands.add_parser(
-        "check-data", help="check a corpus: people in two splits, leaked answers, places, baseline"
-    )
-    command.add_argument("data", type=Path, help="the folder of wiki.txt and the questions")
-    command.add_argument("--gold", type=Path, help="the folder of birth_test.tsv, to check it, too")
-    command.add_argument(
-        "--preset",
-        choices=("laptop", "gpu"),
-        default="gpu",
-        help="texts must fit into its block (default: gpu)",
-    )
-    command.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Check a folder and print what was found; returns 1 if there are problems.
 

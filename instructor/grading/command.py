@@ -19,43 +19,6 @@ from .text import moment, zone_of
 SCRATCH = "grading-"  # prefix of the folders of temporary files
 
 
-def add_parser(commands) -> None:
-    """Add the command to the parser of `python -m instructor`."""
-    parser = commands.add_parser(
-        "grade",
-        help="grade a class",
-        description="Grade a class. CLASS is its folder, outside of the submissions: settings.toml "
-        "says what to grade and how, overrides.csv, requests.csv and written/MARKER.csv have what "
-        "people decide, and all else is written anew by each run. The first run makes these "
-        "files. If interrupted, run the same command again to continue.",
-    )
-    parser.add_argument("folder", type=Path, metavar="CLASS", help="the folder of the class")
-    parser.add_argument(
-        "--again",
-        nargs="*",
-        metavar="PERSON CHECK",
-        help="grade again: everybody, one person, one check or question, or both",
-    )
-    parser.add_argument(
-        "--only",
-        action="store_true",
-        help="count only what is there now, although people have lost their submission since the "
-        "last run",
-    )
-    parser.add_argument(
-        "--allow-weak-isolation",
-        action="store_true",
-        help="grade even without isolation (docs/security.md)",
-    )
-    parser.add_argument(
-        "--cluster",
-        metavar="SCHEDULER",
-        help="grade on the workers of a Dask cluster: tls://HOST:PORT, tcp://HOST:PORT, or a "
-        "scheduler file",
-    )
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Grade, and write pages and gradebooks.
 

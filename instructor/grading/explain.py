@@ -17,18 +17,6 @@ from .statistics import by_question
 from .text import points
 
 
-def add_parser(commands) -> None:
-    """Add the command to the parser of `python -m instructor`."""
-    text = "how a person's grade comes about, or what one check found, in full"
-    parser = commands.add_parser("explain", help=text, description=f"Says {text}.")
-    parser.add_argument("folder", type=Path, metavar="CLASS", help="the folder of the class")
-    text = "an id, or a name with its words in any order"
-    parser.add_argument("person", metavar="PERSON", help=text)
-    text = "such as 1h-5-hidden; or a question"
-    parser.add_argument("check", metavar="CHECK", nargs="?", default="", help=text)
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; returns 0.
 

@@ -15,7 +15,6 @@ from tqdm import tqdm
 from autograder.intake import Refused, take
 from autograder.report import harmless
 from checks.support.staging import END, GIVEN, START, code_limit, put_in_place
-from common.command_line import number
 from common.files import UserError, why_not_utf8, write_text
 from instructor import ROOT
 from instructor.grading.private import private
@@ -33,26 +32,16 @@ LONGEST = 60_000  # characters between markers; the reference has 8,500, and com
 LOADS_NOTHING = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def add_parser(commands) -> None:
-    """Add the command to the parser of `python -m instructor`."""
-    text = "find submissions whose own code looks alike, equal files, and nearly equal weights"
-    parser = commands.add_parser("similar", help=text, description=f"{text}: OUT/similar.html")
-    parser.add_argument("out", type=Path, help="the folder that `grade` wrote")
-    about = f"list pairs above this similarity, from 0 to 1 (default: {THRESHOLD})"
-    parser.add_argument("--threshold", type=number(0, 1), default=THRESHOLD, help=about)
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Compare, print what is equal, and write copydetect's report; returns 0, whatever was found.
 
     Raises:
-        UserError: nothing was graded in args.out, or nothing can be written there.
+        UserError: nothing was graded in args.folder, or nothing can be written there.
     """
     from instructor.grading.graded_class import load_class
 
     texts, left_out, codes, weights = {}, {}, {}, {}
-    sources = load_class(args.out).sources.items()
+    sources = load_class(args.folder).sources.items()
     for person, source in tqdm(sources, "reading", disable=None, leave=False):
         try:
             weights[person] = read_weights(source)
@@ -63,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     pairs, report, short = compare(texts, args.threshold)
     if report:
         with private():
-            write_text(args.out / "similar.html", report)
+            write_text(args.folder / "similar.html", report)
     left_out |= dict.fromkeys(short, "It has too little code of its own.")
     equal, same = equal_files(codes), near(weights)
     lines = [f"Compared {len(texts) - len(short)} submissions."]
@@ -77,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         f"  {first}, {second}: {name} (distance {distance:.2g})"
         for first, second, name, distance in same
     ]
-    lines += [f"See {args.out / 'similar.html'}"] if report else []
+    lines += [f"See {args.folder / 'similar.html'}"] if report else []
     print(*map(harmless, lines), sep="\n")
     return 0
 

@@ -9,10 +9,8 @@ import random
 import re
 import textwrap
 from functools import cache
-from pathlib import Path
 
 from autograder.report import harmless
-from common.command_line import number
 from common.files import UserError, write_text
 from instructor.mistakes import all_mistakes
 from instructor.mistakes.patches import PLACES, changed
@@ -27,29 +25,18 @@ UNFIT = re.compile(r"torch's|torch does|SciPy|dispatch|a process of|never says|k
 TELLING = re.compile(r"\s*[^#\s].*[=(].{8}")  # a line to ask about
 
 
-def add_parser(commands) -> None:
-    """Add the command to the parser of `python -m instructor`."""
-    text = "write questions for a short talk with people about their own code: CLASS/viva"
-    parser = commands.add_parser("viva", help=text, description=text)
-    parser.add_argument("out", type=Path, metavar="CLASS", help="the folder that `grade` wrote")
-    parser.add_argument("person", nargs="?", help="an id or a name (default: everybody)")
-    parser.add_argument("--questions", type=number(1, kind=int), default=3, help="default: 3")
-    parser.add_argument("--seed", help="draws other questions (default: the same in each run)")
-    parser.set_defaults(run=run)
-
-
 def run(args: argparse.Namespace) -> int:
     """Write the pages; returns 0.
 
     Raises:
-        UserError: nothing was graded in args.out, there is no such person, or a file can't be
+        UserError: nothing was graded in args.folder, there is no such person, or a file can't be
             written.
     """
     from .finding.people import find_entry
     from .graded_class import load_class
     from .pages.render import HTML
 
-    graded, folder = load_class(args.out), args.out / "viva"
+    graded, folder = load_class(args.folder), args.folder / "viva"
     sources = graded.sources
     page, written = HTML.get_template("viva.html.j2"), 0
     for entry in [find_entry(graded, args.person)] if args.person else graded.entries:

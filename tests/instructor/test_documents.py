@@ -9,7 +9,7 @@ from autograder import read_manifest
 from checks.support.session import MANIFEST
 from common.files import UserError
 from helpers import ROOT
-from instructor.__main__ import _parse
+from instructor.commands import parse
 from instructor.documents import site, tables
 from instructor.documents.facts import gather
 from jobs.targets import PROBLEMS, TARGETS
@@ -113,7 +113,7 @@ def test_commands_that_documents_name_exist():
             assert target in known, f"{name}: ./run.sh {target}"
         for command in re.findall(r"python -m instructor ([a-z][\w-]*)", text):
             with pytest.raises(SystemExit) as end:
-                _parse([command, "--help"])
+                parse([command, "--help"])
             assert end.value.code == 0, f"{name}: {command}"
 
 

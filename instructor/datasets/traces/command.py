@@ -15,7 +15,7 @@ from checks.problem6.q6f_traces import MISSING, NAMES, Trace
 from common.files import write_text, writing
 from instructor import ROOT
 from instructor.checks.problem6.q6f import FILE
-from instructor.datasets.worlds.editions import PRACTICE, TRACES
+from instructor.datasets.worlds.editions import PRACTICE
 
 from .drawn import draw_traces
 from .onsets import find_onsets, is_clear
@@ -32,20 +32,6 @@ KEPT = (
     "scores too large, 0",
     "deep, without residuals, 0",
 )
-
-
-def add_parser(commands: argparse._SubParsersAction) -> None:
-    """Add the command `traces`."""
-    command = commands.add_parser(
-        "traces", help="make the recorded traces that 6f is graded with (some minutes)"
-    )
-    command.add_argument("--seed", type=int, default=TRACES, help="draws the traces")
-    command.add_argument(
-        "--practice", action="store_true", help="make the six in data/traces instead (a minute)"
-    )
-    gold = ROOT / "instructor" / "gold"
-    command.add_argument("--gold", type=Path, default=gold, help="the folder of the test answers")
-    command.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,5 +1,6 @@
 """What ships in data/. For a new cohort, change the seeds and run `python -m instructor data`."""
 
+import argparse
 from pathlib import Path
 
 from common.files import write_text
@@ -13,6 +14,13 @@ EDITIONS = {"full": (730291, "."), "laptop": (514423, "laptop")}
 EXERCISES = 308117  # the seed of problem 5's data
 TRACES = 961207  # and of the recorded traces of problem 6
 PRACTICE = 31  # of those that students get, with their labels
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rebuild data/ and the gold answers that belong to it; returns 0."""
+    write_data()
+    print("Wrote data/, the answers in instructor/gold/, and the solution of 5a")
+    return 0
 
 
 def write_data(root: Path = ROOT) -> None:

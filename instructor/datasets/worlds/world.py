@@ -6,12 +6,13 @@ about it; about five paraphrases, each with the full name, make facts extractabl
 Physics of Language Models, part 3.1). The worlds that we hand out have that.
 """
 
+import argparse
 import random
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.files import write_text
+from common.files import UserError, write_text
 
 from .names import WORLDS, draw_word
 
@@ -137,6 +138,23 @@ def write_world(
     }
     for path, lines in files.items():
         write_text(path, "".join(line + "\n" for line in lines))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make a world of invented people; returns 0.
+
+    Raises:
+        UserError: the answers would lie where students get them.
+    """
+    if args.gold.resolve().is_relative_to(args.out.resolve()):
+        raise UserError(
+            "--gold must not be inside --out: students get that folder. Nothing was written."
+        )
+    people, documents = make_world(args.seed, SIZES[args.size])
+    write_world(people, documents, args.out, args.gold)
+    print("\n".join(f"{name}: {value}" for name, value in statistics(people, documents).items()))
+    print(f"Wrote {args.out}; the test answers are in {args.gold / 'birth_test.tsv'}")
+    return 0
 
 
 def statistics(people: dict[str, list[Person]], documents: list[str]) -> dict[str, object]:

@@ -10,7 +10,6 @@ import zipfile
 from pathlib import Path
 
 from checks.support.context import EXERCISES, GOLD_EXERCISES, GOLD_SHARED, GRADED, Context
-from common.command_line import number
 from common.files import UserError, read_text, writing
 from instructor import ROOT
 from instructor.checks.secret import PACKED, staff_rounds
@@ -49,7 +48,7 @@ def build(out: Path, args: argparse.Namespace) -> dict:
 
     Args:
         out: the zip.
-        args: the options of add_parser.
+        args: the options of the command.
 
     Returns:
         The settings that went into it.
@@ -154,29 +153,3 @@ def run(args: argparse.Namespace) -> int:
     if args.seed is None:
         print("The inputs of the checks are drawn anew by each build; --seed N fixes them.")
     return 0
-
-
-def add_parser(commands) -> None:
-    """Add the command `gradescope`."""
-    text = "build the upload autograder for Gradescope, a zip"
-    command = commands.add_parser("gradescope", help=text)
-    option = command.add_argument
-    option("out", type=Path, metavar="OUT.zip")
-    text = "preset of all results (default: detected from their sizes)"
-    option("--preset", choices=GRADED, help=text)
-    text = "a cohort's own corpus and questions (with --preset and --gold)"
-    option("--data", type=Path, help=text)
-    option("--gold", type=Path, help="the folder of the answers to the test questions")
-    option(
-        "--hidden-visibility",
-        choices=("visible", "after_due_date", "after_published", "hidden"),
-        default="after_due_date",
-        help="when students see whether hidden checks passed (default: after_due_date)",
-    )
-    text = "leave out the leaderboard of dev accuracies"
-    option("--no-leaderboard", dest="leaderboard", action="store_false", help=text)
-    text = "keep it secret: the inputs of all checks depend on it (default: random)"
-    option("--seed", type=int, help=text)
-    seconds, text = number(10, 3500, kind=int), f"for all checks (default: {SECONDS})"
-    option("--seconds", type=seconds, default=SECONDS, help=text)
-    command.set_defaults(run=run)

@@ -18,7 +18,7 @@ from autograder.report import as_dict
 from checks.support.session import Setting
 from helpers import SOLUTION
 from instructor import ROOT
-from instructor import __main__ as program
+from instructor.commands import parse
 from instructor.course import read_course
 from instructor.grading import command
 from instructor.grading.database import TAKEN_IN, State
@@ -72,7 +72,7 @@ def grade(tmp_path, monkeypatch):
 
 def cli(*arguments):
     """Run a command of `python -m instructor` in this process; mistakes raise UserError."""
-    args = program._parse([str(word) for word in arguments])
+    args = parse([str(word) for word in arguments])
     return args.run(args)
 
 

@@ -1,6 +1,5 @@
 """The upload autograder: its zip, and what it does in a container as Gradescope's."""
 
-import argparse
 import json
 import re
 import shutil
@@ -18,6 +17,7 @@ from autograder.report import as_dict
 from checks.support.context import EXERCISES, GOLD_EXERCISES
 from common.files import UserError
 from helpers import DATA, RESULTS, ROOT, SOLUTION, STARTER, copy_reference, manifest_text
+from instructor.commands import parse
 from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
@@ -61,9 +61,7 @@ time.sleep(1)"""
 
 def options(*arguments):
     """The command's options."""
-    parser = argparse.ArgumentParser()
-    build.add_parser(parser.add_subparsers())
-    return parser.parse_args(["gradescope", *map(str, arguments)])
+    return parse(["gradescope", *map(str, arguments)])
 
 
 def built(folder, *arguments):
