@@ -4,18 +4,17 @@ pooling.
 from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
-    Right(
-        "encoder_einsum",
-        "Attention by einsum, with a large negative number for padding; positions with exp and "
-        "log; LayerNorm by var_mean.",
-        (
-            Fill("MultiHeadAttention", r'''
+    Right("encoder_einsum", "Attention by einsum, with a large negative number for padding; "
+          "LayerNorm as one product and one sum; an embedding of PAD that is not trained.", (
+        Edit("encoder.py", "nn.Embedding(config.vocab_size, config.n_embd)",
+             "nn.Embedding(config.vocab_size, config.n_embd, padding_idx=PAD)"),
+        Fill("MultiHeadAttention", r'''
 if n_embd % n_head:
     raise ValueError(f"{n_head} heads cannot share n_embd = {n_embd} evenly")
 self.n_head, self.head_dim, self.rate = n_head, n_embd // n_head, dropout
 self.qkv, self.proj = nn.Linear(n_embd, 3 * n_embd), nn.Linear(n_embd, n_embd)
 '''),
-            Fill("MultiHeadAttention.forward", r'''
+        Fill("MultiHeadAttention.forward", r'''
 qkv = self.qkv(x).unflatten(-1, (3, self.n_head, self.head_dim))
 q, k, v = qkv.unbind(2)
 scores = torch.einsum("bihd,bjhd->bhij", q * self.head_dim ** -0.5, k)
@@ -26,35 +25,22 @@ weights = scores.softmax(-1) * ~key_padding_mask.all(1)[:, None, None, None]
 y = torch.einsum("bhij,bjhd->bihd", F.dropout(weights, self.rate, self.training), v)
 y = self.proj(y.flatten(2))
 '''),
-            Fill("sinusoidal_positions", r'''
+        Fill("sinusoidal_positions", r'''
 position = torch.arange(max_len).unsqueeze(1)
 div_term = torch.exp(torch.arange(0, n_embd, 2) * (-math.log(10000.0) / n_embd))
 table = torch.zeros(max_len, n_embd)
 table[:, 0::2] = torch.sin(position * div_term)
 table[:, 1::2] = torch.cos(position * div_term)
 '''),
-            Fill("LayerNorm.forward", r'''
+        Fill("LayerNorm.forward", r'''
 variance, mean = torch.var_mean(x, dim=-1, unbiased=False, keepdim=True)
-y = torch.addcmul(self.bias, (x - mean) * torch.rsqrt(variance + self.eps), self.weight)
+scale = torch.rsqrt(variance + self.eps) * self.weight
+y = x * scale + (self.bias - mean * scale)
 '''),
-            Fill("EncoderLayer.forward", r'''
-if self.pre_norm:
-    attended, weights = self.attn(self.norm1(x), key_padding_mask, True)
-    x = x + self.dropout(attended)
-    x = x + self.dropout(self.down(F.gelu(self.up(self.norm2(x)))))
-else:
-    attended, weights = self.attn(x, key_padding_mask, True)
-    x = self.norm1(x + self.dropout(attended))
-    x = self.norm2(x + self.dropout(self.down(F.gelu(self.up(x)))))
-'''),
-        ),
-    ),
-    Right(
-        "encoder_loops_over_heads",
-        "A loop over the heads, which slices the weights of qkv; -inf where rows are not empty; "
-        "pooling by matrix products.",
-        (
-            Fill("MultiHeadAttention", r'''
+    )),
+    Right("encoder_loops_over_heads", "A loop over the heads, which slices the weights of qkv; "
+          "-inf where rows are not empty; pooling by matrix products.", (
+        Fill("MultiHeadAttention", r'''
 head_dim, rest = divmod(n_embd, n_head)
 if rest != 0:
     raise ValueError("n_embd=%d is not divisible by n_head=%d" % (n_embd, n_head))
@@ -64,7 +50,7 @@ self.drop = torch.nn.Dropout(p=dropout)
 self.proj = nn.Linear(n_embd, n_embd, bias=True)
 self.qkv = nn.Linear(n_embd, n_embd * 3, bias=True)
 '''),
-            Fill("MultiHeadAttention.forward", r'''
+        Fill("MultiHeadAttention.forward", r'''
 n = x.shape[-1]
 queries, keys, values = torch.split(self.qkv(x), n, dim=2)
 outputs, maps = [], []
@@ -84,17 +70,17 @@ for h in range(self.n_head):
 weights = torch.stack(maps, dim=1)
 y = self.proj(torch.cat(outputs, dim=-1))
 '''),
-            Fill("sinusoidal_positions", r'''
+        Fill("sinusoidal_positions", r'''
 table = torch.tensor([[math.sin(t / 10000 ** (j / n_embd)) if j % 2 == 0 else math.cos(t / 10000 ** ((j - 1) / n_embd))
                        for j in range(n_embd)] for t in range(max_len)])
 '''),
-            Fill("LayerNorm.forward", r'''
+        Fill("LayerNorm.forward", r'''
 mu = x.sum(-1, keepdim=True) / x.size(-1)
 var = ((x - mu) * (x - mu)).sum(-1, keepdim=True) / x.size(-1)
 y = (x - mu) / (var + self.eps) ** 0.5
 y = y * self.weight + self.bias
 '''),
-            Fill("Encoder.forward", r'''
+        Fill("Encoder.forward", r'''
 pad = idx.eq(PAD)
 x = self.tok_emb(idx)
 if self.config.positions == "learned":
@@ -113,14 +99,10 @@ elif self.config.pooling == "cls":
     x = x.select(1, 0)
 logits = self.head(x)
 '''),
-        ),
-    ),
-    Right(
-        "encoder_three_views",
-        "Three slices of qkv's output with a helper of their own; the mask is added; the softmax "
-        "is spared where a row is empty.",
-        (
-            Fill("MultiHeadAttention.forward", r'''
+    )),
+    Right("encoder_three_views", "Three slices of qkv's output with a helper of their own; the "
+          "mask is added; the softmax is spared where a row is empty.", (
+        Fill("MultiHeadAttention.forward", r'''
 def shape(part):
     return part.reshape(x.size(0), x.size(1), self.n_head, -1).permute(0, 2, 1, 3)
 
@@ -139,17 +121,16 @@ if key_padding_mask is not None:
 y = torch.matmul(self.dropout(weights), v)
 y = self.proj(y.permute(0, 2, 1, 3).contiguous().view(x.shape))
 '''),
-            Fill("sinusoidal_positions", r'''
+        Fill("sinusoidal_positions", r'''
 columns = torch.arange(n_embd)
 angles = torch.arange(max_len)[:, None] / 10000.0 ** (2 * (columns // 2) / n_embd)
 table = torch.where(columns % 2 == 0, torch.sin(angles), torch.cos(angles))
 '''),
-            Fill("LayerNorm.forward", r'''
-n = x.size(-1)
+        Fill("LayerNorm.forward", r'''
 std = torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + self.eps)
 y = (x - torch.mean(x, -1, True)) / std * self.weight + self.bias
 '''),
-            Fill("EncoderLayer.forward", r'''
+        Fill("EncoderLayer.forward", r'''
 residual = x
 h = self.norm1(residual) if self.pre_norm else residual
 h, weights = self.attn(h, key_padding_mask=key_padding_mask, return_weights=True)
@@ -162,14 +143,10 @@ h = 0.5 * h * (1 + torch.erf(h / math.sqrt(2)))
 h = F.dropout(self.down(h), p=self.dropout.p, training=self.training)
 x = residual + h if self.pre_norm else self.norm2(residual + h)
 '''),
-        ),
-    ),
-    Right(
-        "encoder_baddbmm",
-        "Heads and batch share an axis, as in torch's own code, with baddbmm; sums by boolean "
-        "indexing.",
-        (
-            Fill("MultiHeadAttention.forward", r'''
+    )),
+    Right("encoder_baddbmm", "Heads and batch share an axis, as in torch's own code, with baddbmm; "
+          "sums by boolean indexing.", (
+        Fill("MultiHeadAttention.forward", r'''
 B, T, C = x.shape
 d = C // self.n_head
 thirds = self.qkv(x).tensor_split(3, -1)
@@ -185,16 +162,11 @@ y = torch.bmm(self.dropout(weights), v).view(B, self.n_head, T, d).transpose(1, 
 y = F.linear(y, self.proj.weight, self.proj.bias)
 weights = weights.view(B, self.n_head, T, T)
 '''),
-            Fill("sinusoidal_positions", r'''
+        Fill("sinusoidal_positions", r'''
 from ..attention import precompute_rotary_emb
 table = precompute_rotary_emb(n_embd, max_len).flip(-1).reshape(max_len, n_embd)
 '''),
-            Fill("LayerNorm.forward", r'''
-y = x - x.mean(-1, keepdim=True)
-y = y / (y.square().mean(-1, keepdim=True) + self.eps).sqrt()
-y = y.mul(self.weight).add(self.bias)
-'''),
-            Fill("Encoder.forward", r'''
+        Fill("Encoder.forward", r'''
 keep = idx != PAD
 x = self.tok_emb.weight[idx]
 table = getattr(self, "pos_emb", None)
@@ -211,23 +183,12 @@ if self.config.pooling == "cls":
     x = x[:, 0, :]
 logits = self.head(x)
 '''),
-        ),
-    ),
-    Right(
-        "encoder_empty_rows_apart",
-        "The attention is computed for rows with something in them alone; the rest stays 0.",
-        (
-            Fill("MultiHeadAttention", r'''
-if n_embd % n_head > 0:
-    raise ValueError(f"n_embd = {n_embd} must be divisible by n_head = {n_head}.")
-self.sizes = (n_head, n_embd // n_head)
-self.dropout = nn.Dropout(dropout)
-self.qkv = nn.Linear(in_features=n_embd, out_features=3 * n_embd)
-self.proj = nn.Linear(in_features=n_embd, out_features=n_embd)
-'''),
-            Fill("MultiHeadAttention.forward", r'''
-n_head, head_dim = self.sizes
-B, T, n_embd = x.shape
+    )),
+    Right("encoder_empty_rows_apart", "The attention is computed for rows with something in them "
+          "alone; the rest stays 0.", (
+        Fill("MultiHeadAttention.forward", r'''
+n_head, (B, T, n_embd) = self.n_head, x.shape
+head_dim = n_embd // n_head
 used = torch.ones(B, dtype=torch.bool) if key_padding_mask is None else ~key_padding_mask.all(dim=1)
 q, k, v = self.qkv(x[used]).view(-1, T, 3, n_head, head_dim).permute(2, 0, 3, 1, 4).unbind(0)
 scores = (q / head_dim ** 0.5) @ k.transpose(2, 3)
@@ -239,7 +200,7 @@ heads = (self.dropout(attended) @ v).transpose(1, 2).flatten(2)
 y = torch.zeros_like(x).index_put((used.nonzero()[:, 0],), heads)
 y = self.proj(y)
 '''),
-            Fill("EncoderLayer.forward", r'''
+        Fill("EncoderLayer.forward", r'''
 parts = [lambda h: self.attn(h, key_padding_mask, True), lambda h: (self.down(F.gelu(self.up(h), approximate="none")), None)]
 for norm, part in zip((self.norm1, self.norm2), parts):
     y, seen = part(norm(x) if self.pre_norm else x)
@@ -248,33 +209,10 @@ for norm, part in zip((self.norm1, self.norm2), parts):
     if not self.pre_norm:
         x = norm(x)
 '''),
-            Fill("Encoder.forward", r'''
-padding = (idx == PAD)
-x = self.tok_emb(idx)
-match self.config.positions:
-    case "learned":
-        x = x + self.pos_emb(torch.arange(T).expand(B, T))
-    case "sinusoidal":
-        x = x + self.pos_emb.narrow(0, 0, T)
-for layer in self.layers:
-    x, seen = layer(x, padding, True)
-    weights += [seen]
-x = self.norm(x)
-if self.config.pooling == "mean":
-    lengths = T - padding.sum(1)
-    x = torch.where(padding.unsqueeze(-1), torch.zeros_like(x), x).sum(1) / lengths.clamp_min(1).unsqueeze(-1)
-if self.config.pooling == "cls":
-    x = x[:, 0]
-logits = self.head(x)
-'''),
-        ),
-    ),
-    Right(
-        "encoder_softmax_by_hand",
-        "exp and masks without a softmax: the largest score among the real keys is subtracted, and "
-        "the sum is kept above 0.",
-        (
-            Fill("MultiHeadAttention.forward", r'''
+    )),
+    Right("encoder_softmax_by_hand", "exp and masks without a softmax; PAD is embedded as zeros "
+          "without a position, and zeroed before the pooling, where nothing depends on it.", (
+        Fill("MultiHeadAttention.forward", r'''
 B, T, C = x.shape
 q, k, v = (part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for part in self.qkv(x).split(C, dim=-1))
 scores = (q @ k.transpose(-1, -2)) / math.sqrt(C // self.n_head)
@@ -284,38 +222,17 @@ raised = torch.exp((scores - top).masked_fill(real == 0, 0.0)) * real
 weights = raised / raised.sum(-1, keepdim=True).clamp(min=1e-9)
 y = self.proj((self.dropout(weights) @ v).transpose(1, 2).reshape(B, T, C))
 '''),
-            Fill("LayerNorm.forward", r'''
+        Fill("LayerNorm.forward", r'''
 wide = x.double()
 moments = torch.stack((wide, wide * wide)).mean(-1, keepdim=True)
 variance = (moments[1] - moments[0] ** 2).clamp(min=0)
 y = ((x - moments[0]) / torch.sqrt(variance + self.eps)).to(x.dtype) * self.weight + self.bias
 '''),
-        ),
-    ),
-    Right(
-        "encoder_fused",
-        "LayerNorm as one product and one sum; an embedding of PAD that is not trained.",
-        (
-            Edit("encoder.py", "nn.Embedding(config.vocab_size, config.n_embd)",
-                 "nn.Embedding(config.vocab_size, config.n_embd, padding_idx=PAD)"),
-            Fill("LayerNorm.forward", r'''
-variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
-scale = torch.rsqrt(variance + self.eps) * self.weight
-y = x * scale + (self.bias - mean * scale)
-'''),
-        ),
-    ),
-    Right(
-        "encoder_pad_is_a_zero_vector",
-        "PAD is embedded as zeros, and gets no position; the vectors at PAD are zeroed before the "
-        "pooling. Nothing depends on them.",
-        (
-            Edit("encoder.py", "x = self.tok_emb(idx)",
-                 "x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   "),
-            Edit("encoder.py", "x = x + self.pos_emb[:T]\n",
-                 "x = x + self.pos_emb[:T] * (~padding)[:, :, None]\n"),
-            Edit("encoder.py", "x = self.norm(x)\n        if",
-                 "x = self.norm(x).masked_fill(padding[:, :, None], 0.0)\n        if"),
-        ),
-    ),
+        Edit("encoder.py", "x = self.tok_emb(idx)",
+             "x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   "),
+        Edit("encoder.py", "x = x + self.pos_emb[:T]\n",
+             "x = x + self.pos_emb[:T] * (~padding)[:, :, None]\n"),
+        Edit("encoder.py", "x = self.norm(x)\n        if",
+             "x = self.norm(x).masked_fill(padding[:, :, None], 0.0)\n        if"),
+    )),
 ]

@@ -15,12 +15,9 @@ def hand(before: str = "", **matrices) -> Text:
 
 
 RIGHT = [
-    Right(
-        "numpy_einsum",
-        "It uses einsum for both products, its own softmax function, and one formula for the norm "
-        "of the Jacobian.",
-        (
-            Edit("numpy_attention.py", "import math\n", '''import math
+    Right("numpy_einsum", "einsum for both products, a softmax function of its own; the norm of "
+          "the Jacobian by a stable formula without the matrix.", (
+        Edit("numpy_attention.py", "import math\n", '''import math
 
 
 def softmax(z, mask=None):
@@ -36,7 +33,7 @@ def softmax(z, mask=None):
     return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
 
 '''),
-            Fill("attention", '''
+        Fill("attention", '''
 if not all(x.dtype == np.float32 for x in (Q, K, V)):
     Q, K, V = Q.astype(float), K.astype(float), V.astype(float)
 if Q.shape[-1] != K.shape[-1] or K.shape[-2] != V.shape[-2]:
@@ -44,31 +41,28 @@ if Q.shape[-1] != K.shape[-1] or K.shape[-2] != V.shape[-2]:
 z = np.einsum("...qd,...kd->...qk", Q, K) * Q.shape[-1] ** -0.5
 output = np.einsum("...qk,...kv->...qv", softmax(z, mask), V)
 '''),
-            Fill("scaling_experiment", '''
+        Fill("scaling_experiment", '''
 rng = np.random.default_rng(seed)
 q = rng.standard_normal((n_query, d_k))
 k = rng.standard_normal((n_key, d_k))
-unscaled = np.einsum("id,jd->ij", q, k)
-for name, z in {"unscaled": unscaled, "scaled": unscaled * d_k ** -0.5}.items():
-    p = softmax(z)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = np.where(p == 0, 0, -p * np.log(p)).sum(-1)
-    # The diagonal has p (1 - p), the rest -p_i p_j; each squared.
-    diagonal = (p * (1 - p)) ** 2
-    rest = np.einsum("ni,nj->nij", p, p) ** 2 * (1 - np.eye(n_key))
-    result[name] = dict(variance=np.mean((z - z.mean()) ** 2), entropy=np.average(entropy),
-                        gradient_norm=np.median((diagonal.sum(1) + rest.sum((1, 2))) ** 0.5),
-                        saturation=np.count_nonzero(p.max(-1) > 0.9) / n_query)
+for label, factor in [("unscaled", 1), ("scaled", 1 / math.sqrt(d_k))]:
+    z = factor * (q @ k.transpose())
+    z0 = z - z.max(axis=1).reshape(-1, 1)
+    e = np.exp(z0)
+    s = e.sum(axis=1)
+    p = e / s.reshape(-1, 1)
+    # ln p = z0 - ln s is finite even where p is 0.
+    entropy = -(p * (z0 - np.log(s)[:, None])).sum(axis=1)
+    p2 = p ** 2
+    squares = (p2 * (1 - p) ** 2).sum(axis=1) + (p2 * (p2.sum(axis=1, keepdims=True) - p2).clip(0)).sum(axis=1)
+    result[label] = {"variance": float(np.mean(z ** 2) - np.mean(z) ** 2), "entropy": float(np.mean(entropy)),
+                     "saturation": float(sum(p.max(axis=1) > 0.9)) / n_query, "gradient_norm": float(np.median(np.sqrt(squares)))}
 '''),
-            hand(weights=[[round(x, 3) for x in row] for row in GIVEN["weights"]]),
-        ),
-    ),
-    Right(
-        "numpy_errstate",
-        "It lets infinities be, silences NumPy, and mends NaN at the end; it loops over queries in "
-        "the experiment alone.",
-        (
-            Fill("attention", '''
+        hand(weights=[[round(x, 3) for x in row] for row in GIVEN["weights"]]),
+    )),
+    Right("numpy_errstate", "It lets infinities be, silences NumPy, and mends NaN at the end; it "
+          "loops over queries in the experiment alone.", (
+        Fill("attention", '''
 kind = {x.dtype for x in (Q, K, V)}
 kind = np.float32 if kind == {np.dtype("float32")} else np.float64
 with np.errstate(all="ignore"):
@@ -80,7 +74,7 @@ with np.errstate(all="ignore"):
     weights = np.nan_to_num(weights / weights.sum(-1, keepdims=True))
 output = np.matmul(weights, V.astype(kind))
 '''),
-            Fill("scaling_experiment", '''
+        Fill("scaling_experiment", '''
 rng = np.random.default_rng(seed)
 q, k = (rng.standard_normal(size=(n, d_k)) for n in (n_query, n_key))
 for scaled in (True, False):
@@ -99,16 +93,12 @@ for scaled in (True, False):
         "saturation": sum(map(int, s)) / len(s), "gradient_norm": float(np.median(g)), "entropy": sum(h) / len(h),
         "variance": np.var(z).item()}
 '''),
-            Text("hand_attention.json",
-                 json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")),
-        ),
-    ),
-    Right(
-        "numpy_float64_within",
-        "It computes all in float64 and casts the result; the mask becomes numbers, which multiply "
-        "the exponentials.",
-        (
-            Fill("attention", '''
+        Text("hand_attention.json",
+             json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")),
+    )),
+    Right("numpy_float64_within", "It computes all in float64 and casts the result; the mask "
+          "becomes numbers, which multiply the exponentials.", (
+        Fill("attention", '''
 out_type = np.float32 if (Q.dtype, K.dtype, V.dtype) == (np.float32,) * 3 else np.float64
 q = np.array(Q, dtype=np.float64) / Q.shape[-1] ** 0.25
 k = np.array(K, dtype=np.float64) / K.shape[-1] ** 0.25
@@ -120,7 +110,7 @@ m = np.amax(np.where(keep > 0, z, low), axis=-1)[..., None]
 e = keep * np.exp(np.minimum(z - m, 0))
 output = (e @ V.astype(np.float64) / np.maximum(e.sum(-1), np.finfo(np.float64).tiny)[..., None]).astype(out_type)
 '''),
-            Fill("scaling_experiment", '''
+        Fill("scaling_experiment", '''
 random = np.random.default_rng(seed)
 Q = random.standard_normal((n_query, d_k)); K = random.standard_normal((n_key, d_k))
 
@@ -136,16 +126,12 @@ def describe(S):
 
 return {"unscaled": describe(Q @ K.T), "scaled": describe(Q @ K.T / np.sqrt(d_k))}
 '''),
-            hand("\ufeff", remark="a byte-order mark first",
-                 scores=[[float(x) for x in row] for row in GIVEN["scores"]]),
-        ),
-    ),
-    Right(
-        "numpy_weights_function",
-        "A function of its own gives the weights; empty rows are recognized by the mask, and "
-        "attend to everything until the end.",
-        (
-            Edit("numpy_attention.py", "import numpy as np\n", '''import numpy as np
+        hand("\ufeff", remark="a byte-order mark first",
+             scores=[[float(x) for x in row] for row in GIVEN["scores"]]),
+    )),
+    Right("numpy_weights_function", "A function of its own gives the weights; empty rows are "
+          "recognized by the mask, and attend to everything until the end.", (
+        Edit("numpy_attention.py", "import numpy as np\n", '''import numpy as np
 
 
 def attention_weights(Q, K, mask):
@@ -160,37 +146,16 @@ def attention_weights(Q, K, mask):
     exponentials = np.exp(logits)
     return np.where(nothing, 0, exponentials / np.sum(exponentials, axis=-1, keepdims=True)).astype(logits.dtype)
 '''),
-            Fill("attention", '''
+        Fill("attention", '''
 arrays = [np.asarray(a) for a in (Q, K, V)]
 common = np.dtype("float32" if all(x.dtype == np.float32 for x in arrays) else float)
 Q, K, V = [a.astype(common) for a in arrays]
 output = attention_weights(Q, K, mask) @ V
 '''),
-            Fill("scaling_experiment", '''
-generator = np.random.default_rng(seed=seed)
-queries = generator.standard_normal((n_query, d_k), dtype=np.float64)
-keys = generator.standard_normal((n_key, d_k), dtype=np.float64)
-everything = np.ones((1, 1), bool)
-weights = {"scaled": attention_weights(queries, keys, everything),
-           "unscaled": attention_weights(queries * math.sqrt(d_k), keys, everything)}
-dots = np.tensordot(queries, keys, (1, 1))
-for name, w in weights.items():
-    logs = np.log(w, out=np.zeros_like(w), where=w > 0)
-    jacobian = np.zeros((n_query, n_key, n_key))
-    jacobian[:, range(n_key), range(n_key)] = w
-    jacobian -= w[..., None] @ w[:, None]
-    result[name] = {
-        "variance": np.var(dots / (math.sqrt(d_k) if name == "scaled" else 1)), "entropy": -np.mean(np.sum(w * logs, 1)),
-        "saturation": np.mean(np.sort(w)[:, -1] > 0.9), "gradient_norm": np.median(np.linalg.norm(jacobian, axis=(1, 2)))}
-'''),
-        ),
-    ),
-    Right(
-        "numpy_sums",
-        "Products are sums over an axis that broadcasting made; the experiment draws the same "
-        "numbers twice.",
-        (
-            Fill("attention", '''
+    )),
+    Right("numpy_sums", "Products are sums over an axis that broadcasting made; the experiment "
+          "draws the same numbers twice.", (
+        Fill("attention", '''
 float32 = Q.dtype == K.dtype == V.dtype == np.float32
 Q, K, V = (np.array(x, np.float32 if float32 else np.float64) for x in (Q, K, V))
 if Q.shape[-1] != K.shape[-1]:
@@ -212,7 +177,7 @@ total[total == 0] = 1
 scores /= total
 output = (scores[..., None] * V[..., None, :, :]).sum(axis=-2)
 '''),
-            Fill("scaling_experiment", '''
+        Fill("scaling_experiment", '''
 def one(divide):
     rng = np.random.default_rng(seed)
     q = rng.standard_normal((n_query, d_k))
@@ -233,41 +198,6 @@ def one(divide):
 
 result["unscaled"], result["scaled"] = one(False), one(True)
 '''),
-            hand(output=[[x + 0.0009 for x in row] for row in GIVEN["output"]]),
-        ),
-    ),
-    Right(
-        "numpy_matrix_free",
-        "The norm of the Jacobian is worked out by a stable formula without the matrix, and the "
-        "mask is taken as None or ones.",
-        (
-            Fill("attention", '''
-precision = [np.float64, np.float32][sum(np.dtype(np.float32) == a.dtype for a in (Q, K, V)) // 3]
-allowed = np.True_ if mask is None else mask
-similarity = np.matmul(Q.astype(precision), np.swapaxes(K.astype(precision), -2, -1)) * precision(1 / math.sqrt(Q.shape[-1]))
-similarity = np.where(allowed, similarity, precision(-np.inf))
-peak = np.maximum(similarity.max(-1, keepdims=True), np.finfo(precision).min)
-unnormalized = np.exp(similarity - peak)
-normalizer = unnormalized.sum(-1, keepdims=True)
-output = np.matmul(unnormalized, V.astype(precision)) / (normalizer + (normalizer == 0))
-'''),
-            Fill("scaling_experiment", '''
-rng = np.random.default_rng(seed)
-q = rng.standard_normal((n_query, d_k))
-k = rng.standard_normal((n_key, d_k))
-for label, factor in [("unscaled", 1), ("scaled", 1 / math.sqrt(d_k))]:
-    z = factor * (q @ k.transpose())
-    z0 = z - z.max(axis=1).reshape(-1, 1)
-    e = np.exp(z0)
-    s = e.sum(axis=1)
-    p = e / s.reshape(-1, 1)
-    # ln p = z0 - ln s is finite even where p is 0.
-    entropy = -(p * (z0 - np.log(s)[:, None])).sum(axis=1)
-    p2 = p ** 2
-    squares = (p2 * (1 - p) ** 2).sum(axis=1) + (p2 * (p2.sum(axis=1, keepdims=True) - p2).clip(0)).sum(axis=1)
-    result[label] = {"variance": float(np.mean(z ** 2) - np.mean(z) ** 2), "entropy": float(np.mean(entropy)),
-                     "saturation": float(sum(p.max(axis=1) > 0.9)) / n_query, "gradient_norm": float(np.median(np.sqrt(squares)))}
-'''),
-        ),
-    ),
+        hand(output=[[x + 0.0009 for x in row] for row in GIVEN["output"]]),
+    )),
 ]

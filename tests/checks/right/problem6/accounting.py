@@ -2,8 +2,18 @@
 from instructor.mistakes.patches import Edit, Fill, Right
 
 RIGHT = [
-    Right("accounting_inline",
-          "Every function checks for itself, and writes its sums in another order.", (
+    Right("accounting_otherwise", "Functions check for themselves, and write sums in another order; "
+          "shapes are named tuples, and counts come from math.prod.", (
+        Edit("accounting.py", 'BYTES = {', '''import math
+from typing import NamedTuple
+
+
+class Shape(NamedTuple):
+    inputs: int
+    outputs: int
+
+
+BYTES = {'''),
         Fill("require_sizes", '''
 for size in sizes.values():
     if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
@@ -11,21 +21,6 @@ for size in sizes.values():
 width, heads = sizes.get("d_model"), sizes.get("n_head")
 if width is not None and heads is not None and width // heads * heads != width:
     raise ValueError("heads of different widths")
-'''),
-        Fill("head_dim", '''
-if type(d_model) is not int or type(n_head) is not int or min(d_model, n_head) < 1 or d_model % n_head != 0:
-    raise ValueError("d_model must be a multiple of n_head, both at least 1")
-width, rest = divmod(d_model, n_head)
-return width
-'''),
-        Fill("weight_shapes", '''
-narrow = (d_model, head_dim(d_model, n_head))
-shapes = {}
-for name in ("query", "key", "value"):
-    shapes[name + "_head"] = narrow
-    shapes[name] = (d_model, n_head * narrow[1])
-shapes["output"] = (n_head * narrow[1], d_model)
-return shapes
 '''),
         Fill("layer_parameters", '''
 if type(d_ff) is not int or d_ff < 1:
@@ -59,19 +54,6 @@ except KeyError:
 per_token = n_layer * 2 * (d_model * groups // n_head) * per_number
 return batch * seq_len * per_token
 '''),
-    )),
-    Right("accounting_named_tuple", "Shapes are named tuples, and counts come from math.prod.", (
-        Edit("accounting.py", 'BYTES = {', '''import math
-from typing import NamedTuple
-
-
-class Shape(NamedTuple):
-    """(in, out)."""
-    inputs: int
-    outputs: int
-
-
-BYTES = {'''),
         Fill("weight_shapes", '''
 require_sizes(d_model=d_model, n_head=n_head)
 shapes = {f"{name}_head": Shape(d_model, d_model // n_head) for name in ("query", "key", "value")}
