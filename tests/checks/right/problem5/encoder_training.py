@@ -2,12 +2,9 @@
 from instructor.mistakes.patches import Fill, Right
 
 RIGHT = [
-    Right(
-        "loaders_and_adamw",
-        "It trains by AdamW from a DataLoader, copies with a one-cycle learning rate, and measures "
-        "in four parts.",
-        (
-            Fill("copy_task", r'''
+    Right("loaders_and_adamw", "It trains by AdamW from a DataLoader, copies with a one-cycle "
+          "learning rate, and measures in four parts.", (
+        Fill("copy_task", r'''
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=steps, pct_start=0.15)
 model.train()
@@ -31,10 +28,10 @@ with torch.inference_mode():
         gap = max(gap, (short - long).abs().amax(dim=-1).masked_fill(x == PAD, 0.0).max().item())
 loss = total / count
 '''),
-            Fill("BagOfWords.forward", r'''
+        Fill("BagOfWords.forward", r'''
 logits = F.embedding_bag(idx, self.weight.weight, mode="mean", padding_idx=PAD) + self.bias
 '''),
-            Fill("train_classifier", r'''
+        Fill("train_classifier", r'''
 torch.manual_seed(seed)
 from torch.utils.data import DataLoader, TensorDataset
 dice = torch.Generator().manual_seed(seed)
@@ -53,7 +50,7 @@ for _ in range(epochs):
     losses.append(summed / len(x))
 model.eval()
 '''),
-            Fill("accuracy", r'''
+        Fill("accuracy", r'''
 was = model.training
 model.train(False)
 answers = []
@@ -63,26 +60,22 @@ with torch.inference_mode():
 model.train(was)
 right = float((torch.cat(answers) == y).sum())
 '''),
-            Fill("attention_entropy", r'''
+        Fill("attention_entropy", r'''
 logs = torch.where(weights > 0, weights, torch.ones_like(weights)).log()
 rows = -(weights * logs).sum(dim=-1)                # (B, n_head, T)
 counts = (~key_padding_mask).float()
 entropy = torch.einsum("bht,bt->h", rows, counts) / counts.sum()
 '''),
-        ),
-    ),
-    Right(
-        "descent_with_momentum",
-        "It trains by gradient descent with momentum, and the negative log-likelihood of a "
-        "log-softmax.",
-        (
-            Fill("BagOfWords.forward", r'''
+    )),
+    Right("descent_with_momentum", "It trains by gradient descent with momentum and a log-softmax. "
+          "It looks at a few copies in evaluation mode every 50 steps, and goes back to training.", (
+        Fill("BagOfWords.forward", r'''
 real = (idx != PAD).float()
 hot = F.one_hot(idx, self.weight.num_embeddings).float() * real.unsqueeze(-1)
 share = hot.sum(1) / real.sum(1, keepdim=True).clamp_min(1.0)
 logits = share @ self.weight.weight + self.bias
 '''),
-            Fill("train_classifier", r'''
+        Fill("train_classifier", r'''
 torch.manual_seed(seed)
 optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
 N = len(x)
@@ -100,100 +93,14 @@ for epoch in range(epochs):
     losses += [total / N]
 model.eval()
 '''),
-            Fill("accuracy", r'''
-training = model.training
-model.eval()
-right = 0
-for inputs, truth in zip(torch.split(x, batch_size), torch.split(y, batch_size)):
-    with torch.no_grad():
-        logits = model(inputs)
-    right += (logits.softmax(-1).argmax(-1) == truth).sum().item()
-if training:
-    model.train()
-'''),
-            Fill("attention_entropy", r'''
+        Fill("attention_entropy", r'''
 heads = []
 for h in range(weights.size(1)):
     rows = torch.special.entr(weights[:, h]).sum(dim=-1)
     heads.append(rows[~key_padding_mask].mean())
 entropy = torch.stack(heads)
 '''),
-        ),
-    ),
-    Right(
-        "early_end_and_random_generators",
-        "The copy task ends as soon as a running mean of its loss is small; training draws orders "
-        "with NumPy and Python.",
-        (
-            Fill("copy_task", r'''
-adam = torch.optim.NAdam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
-decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
-running = None
-model.train()
-for step in range(steps):
-    x, y = copy_batch(96, generator)
-    wanted = y != -100
-    lost = F.nll_loss(model(x)[wanted].log_softmax(dim=-1), y[wanted])
-    adam.zero_grad()
-    lost.backward()
-    adam.step()
-    decay.step()
-    running = lost.item() if running is None else 0.9 * running + 0.1 * lost.item()
-    if running < 5e-4:
-        break
-
-@torch.no_grad()
-def measure(x, y):
-    model.eval()
-    plain = model(x)
-    longer = model(F.pad(x, (0, 8), value=PAD))[:, :16]
-    chances = plain.log_softmax(dim=-1)
-    picked = [-chances[i, j, y[i, j]] for i, j in (y >= 0).nonzero().tolist()]
-    return float(sum(picked) / len(picked)), float((plain - longer)[x.ne(PAD)].abs().max())
-
-loss, gap = measure(*copy_batch(512, generator))
-'''),
-            Fill("BagOfWords.forward", r'''
-rows = []
-for row in idx:
-    tokens = row[row != PAD]
-    rows.append(self.weight(tokens).mean(dim=0) + self.bias if len(tokens) else self.bias)
-logits = torch.stack(rows)
-'''),
-            Fill("train_classifier", r'''
-import random
-import numpy as np
-torch.manual_seed(seed)
-dice = random.Random(seed)
-optimizer = torch.optim.RMSprop(model.parameters(), lr=learning_rate)
-model = model.train()
-numbers = list(range(len(x)))
-for _ in range(epochs):
-    dice.shuffle(numbers)
-    seen = []
-    for start in range(0, len(numbers), batch_size):
-        part = torch.from_numpy(np.array(numbers[start:start + batch_size]))
-        each = F.cross_entropy(model(x.index_select(0, part)), y.index_select(0, part), reduction="none")
-        optimizer.zero_grad()
-        each.mean().backward()
-        optimizer.step()
-        seen.extend(each.tolist())
-    losses.append(float(np.mean(seen)))
-model.eval()
-'''),
-            Fill("attention_entropy", r'''
-safe = weights.clamp(min=1e-12)
-rows = -(safe * safe.log()).sum(dim=-1).masked_fill(key_padding_mask[:, None, :], 0.0)
-entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
-'''),
-        ),
-    ),
-    Right(
-        "watching_while_training",
-        "It looks at a few rows in evaluation mode every 50 steps, and goes back to training; the "
-        "rate falls in three steps.",
-        (
-            Fill("copy_task", r'''
+        Fill("copy_task", r'''
 groups = [{"params": [p for p in model.parameters() if p.dim() > 1]}, {"params": [p for p in model.parameters() if p.dim() <= 1]}]
 optimizer = torch.optim.Adam(groups, lr=3e-3, betas=(0.9, 0.99))
 watched = copy_batch(32, generator)
@@ -222,26 +129,69 @@ with torch.no_grad():
     other = model(extended)[:, :16]
     gap = ((out - other).abs() * (x != PAD)[:, :, None]).max().item()
 '''),
-            Fill("train_classifier", r'''
-torch.manual_seed(seed)
-optimizer = torch.optim.Adagrad(model.parameters(), lr=learning_rate)
-for epoch in range(epochs):
-    model.train()
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(1000 * seed + epoch))
-    per_batch, sizes = [], []
-    for i in range(math.ceil(len(x) / batch_size)):
-        batch = order[i * batch_size:(i + 1) * batch_size]
-        loss = F.cross_entropy(model(x[batch]), y[batch])
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        per_batch.append(loss.item())
-        sizes.append(len(batch))
-    losses.append(sum(a * b for a, b in zip(per_batch, sizes)) / sum(sizes))
+    )),
+    Right("early_end_and_random_generators", "The copy task ends as soon as a running mean of its "
+          "loss is small; training draws orders with NumPy and Python.", (
+        Fill("copy_task", r'''
+adam = torch.optim.NAdam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
+decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
+running = None
+model.train()
+for step in range(steps):
+    x, y = copy_batch(96, generator)
+    wanted = y != -100
+    lost = F.nll_loss(model(x)[wanted].log_softmax(dim=-1), y[wanted])
+    adam.zero_grad()
+    lost.backward()
+    adam.step()
+    decay.step()
+    running = lost.item() if running is None else 0.9 * running + 0.1 * lost.item()
+    if running < 5e-4:
+        break
+
+@torch.no_grad()
+def measure(x, y):
     model.eval()
-    with torch.no_grad():
-        model(x[:batch_size])           # a look at it, as one would print
+    plain = model(x)
+    longer = model(F.pad(x, (0, 8), value=PAD))[:, :16]
+    chances = plain.log_softmax(dim=-1)
+    picked = [-chances[i, j, y[i, j]] for i, j in (y >= 0).nonzero().tolist()]
+    return float(sum(picked) / len(picked)), float((plain - longer)[x.ne(PAD)].abs().max())
+
+loss, gap = measure(*copy_batch(512, generator))
 '''),
-        ),
-    ),
+        Fill("BagOfWords.forward", r'''
+rows = []
+for row in idx:
+    tokens = row[row != PAD]
+    rows.append(self.weight(tokens).mean(dim=0) + self.bias if len(tokens) else self.bias)
+logits = torch.stack(rows)
+'''),
+        Fill("train_classifier", r'''
+import random
+import numpy as np
+torch.manual_seed(seed)
+dice = random.Random(seed)
+optimizer = torch.optim.RMSprop(model.parameters(), lr=learning_rate)
+model = model.train()
+numbers = list(range(len(x)))
+for _ in range(epochs):
+    dice.shuffle(numbers)
+    seen = []
+    for start in range(0, len(numbers), batch_size):
+        part = torch.from_numpy(np.array(numbers[start:start + batch_size]))
+        each = F.cross_entropy(model(x.index_select(0, part)), y.index_select(0, part), reduction="none")
+        optimizer.zero_grad()
+        each.mean().backward()
+        optimizer.step()
+        seen.extend(each.tolist())
+    losses.append(float(np.mean(seen)))
+model.eval()
+'''),
+        Fill("attention_entropy", r'''
+safe = weights.clamp(min=1e-12)
+rows = -(safe * safe.log()).sum(dim=-1).masked_fill(key_padding_mask[:, None, :], 0.0)
+entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
+'''),
+    )),
 ]

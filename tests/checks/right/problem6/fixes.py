@@ -4,15 +4,12 @@ pairs of norm and sublayer.
 from instructor.mistakes.patches import Fill, Right
 
 RIGHT = [
-    Right(
-        "fixes_as_in_libraries",
-        "einsum, a stack of norms, masks shifted by one, gather and scatter, a dict of n-grams, "
-        "pairs in a ModuleList.",
-        (
-            Fill("attention_scores", r'''
+    Right("fixes_as_in_libraries", "einsum, a stack of norms, masks shifted by one, gather and "
+          "scatter, a dict of n-grams, pairs in a ModuleList.", (
+        Fill("attention_scores", r'''
 scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
 '''),
-            Fill("clip_gradients", r'''
+        Fill("clip_gradients", r'''
 parameters = list(parameters)
 gradients = [p.grad for p in parameters if p.grad is not None]
 total = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm() if gradients else torch.zeros(())
@@ -25,15 +22,12 @@ else:
     for g in gradients:
         g *= factor
 '''),
-            Fill("apply_temperature", r'''
-result = logits.mul(1.0 / temperature)
-'''),
-            Fill("top_k_filter", r'''
+        Fill("top_k_filter", r'''
 ordered = torch.sort(logits, dim=-1, descending=True).values
 limit = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
 result = torch.where(logits >= limit, logits, torch.full_like(logits, float("-inf")))
 '''),
-            Fill("top_p_filter", r'''
+        Fill("top_p_filter", r'''
 if p == 1:
     result = logits.clone()
 else:
@@ -44,13 +38,13 @@ else:
     sorted_logits = sorted_logits.masked_fill(remove, float("-inf"))
     result = torch.empty_like(logits).scatter_(-1, sorted_indices, sorted_logits)
 '''),
-            Fill("repetition_penalty", r'''
+        Fill("repetition_penalty", r'''
 index = torch.as_tensor(tokens, dtype=torch.int64)
 score = torch.gather(logits, 0, index)
 score = torch.where(score < 0, score * penalty, score / penalty)
 result = logits.scatter(0, index, score)
 '''),
-            Fill("no_repeat_ngrams", r'''
+        Fill("no_repeat_ngrams", r'''
 followers = {}
 for gram in zip(*(tokens[i:] for i in range(n))):
     followers.setdefault(gram[:-1], set()).add(gram[-1])
@@ -60,7 +54,7 @@ if len(banned) < logits.numel():
     for token in banned:
         result[token] = float("-inf")
 '''),
-            Fill("generate", r'''
+        Fill("generate", r'''
 size = model.get_block_size()
 window = x if x.size(1) <= size else x[:, -size:]
 logits = model(window)[0][:, -1, :].squeeze(0)
@@ -75,16 +69,16 @@ logits = logits if top_p is None else top_p_filter(logits, top_p)
 probabilities = logits.softmax(dim=-1).unsqueeze(0)
 x = torch.cat([x, torch.multinomial(probabilities, num_samples=1, generator=generator)], dim=-1)
 '''),
-            Fill("PreNormStack", r'''
+        Fill("PreNormStack", r'''
 self.layers = nn.ModuleList([nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers])
 self.ln_f = nn.LayerNorm(d_model)
 '''),
-            Fill("PreNormStack.forward", r'''
+        Fill("PreNormStack.forward", r'''
 for ln, sublayer in self.layers:
     x = x + sublayer(ln(x))
 y = self.ln_f(x)
 '''),
-            Fill("init_depth_scaled", r'''
+        Fill("init_depth_scaled", r'''
 def writes(name, parent):
     if name == "proj":
         return [parent] if isinstance(parent, nn.Linear) else []
@@ -98,33 +92,10 @@ for layer in model.modules():
         if layer.bias is not None:
             layer.bias.data.zero_()
 '''),
-        ),
-    ),
-    Right(
-        "fixes_by_hand",
-        "Loops over rows and tokens; the norm of all gradients in one vector; a sequence filled "
-        "in; modules added by name.",
-        (
-            Fill("attention_scores", r'''
-scores = torch.matmul(q / math.sqrt(q.shape[-1]), k.mT)
-'''),
-            Fill("clip_gradients", r'''
-there = [p for p in parameters if p.grad is not None]
-everything = torch.cat([p.grad.detach().double().flatten() for p in there]) if there else torch.zeros(1)
-norm = float(everything.norm())
-for p in there:
-    if not everything.isfinite().all():
-        p.grad = None
-    elif norm > max_norm:
-        p.grad.copy_(p.grad * (max_norm / norm))
-'''),
-            Fill("top_k_filter", r'''
-V = logits.size(-1)
-result = logits.clone()
-if k < V:
-    result[result < logits.kthvalue(V - k + 1, dim=-1, keepdim=True).values] = float("-inf")
-'''),
-            Fill("top_p_filter", r'''
+    )),
+    Right("fixes_by_hand", "Loops over rows and tokens; torch's clipping with a look at the norm; "
+          "a sequence filled in; modules added by name.", (
+        Fill("top_p_filter", r'''
 V = logits.size(-1)
 rows = logits.reshape(-1, V).tolist()
 for row in rows:
@@ -138,7 +109,7 @@ for row in rows:
             so_far += weights[token] / total
 result = torch.tensor(rows, dtype=logits.dtype).view_as(logits)
 '''),
-            Fill("repetition_penalty", r'''
+        Fill("repetition_penalty", r'''
 result = logits.clone()
 for token in set(tokens):
     if result[token] > 0:
@@ -146,7 +117,7 @@ for token in set(tokens):
     else:
         result[token] = result[token] * penalty
 '''),
-            Fill("no_repeat_ngrams", r'''
+        Fill("no_repeat_ngrams", r'''
 result = logits.clone()
 for candidate in range(logits.size(0)):
     gram = (tokens + [candidate])[-n:]
@@ -155,7 +126,7 @@ for candidate in range(logits.size(0)):
 if torch.isneginf(result).all():
     result = logits.clone()
 '''),
-            Fill("generate", r'''
+        Fill("generate", r'''
 longest = model.get_block_size()
 output = model(x[:, max(0, x.shape[1] - longest):])
 scores = output[0][0][-1]
@@ -172,20 +143,20 @@ longer[:, :-1] = x
 longer[:, -1] = weights.multinomial(1, generator=generator)
 x = longer
 '''),
-            Fill("PreNormStack", r'''
+        Fill("PreNormStack", r'''
 self.count = len(sublayers)
 for number, sublayer in enumerate(sublayers):
     self.add_module(f"sublayer{number}", sublayer)
     self.add_module(f"norm{number}", nn.LayerNorm(d_model))
 self.last = nn.LayerNorm(d_model)
 '''),
-            Fill("PreNormStack.forward", r'''
+        Fill("PreNormStack.forward", r'''
 y = x.clone()
 for number in range(self.count):
     y = y + getattr(self, f"sublayer{number}")(getattr(self, f"norm{number}")(y))
 y = self.last(y)
 '''),
-            Fill("init_depth_scaled", r'''
+        Fill("init_depth_scaled", r'''
 @torch.no_grad()
 def draw(linear, deviation):
     linear.weight.copy_(torch.randn_like(linear.weight) * deviation)
@@ -204,72 +175,101 @@ for name, part in model.named_modules():
     if name.split(".")[-1] == "proj" and isinstance(part, nn.Linear):
         draw(part, std / math.sqrt(2 * n_layer))
 '''),
-        ),
-    ),
-    Right(
-        "fixes_with_torch_clipping",
-        "torch's clipping with a look at the norm; the inverse of the sorting by argsort; branches "
-        "in a Sequential; apply.",
-        (
-            Fill("attention_scores", r'''
+        Fill("attention_scores", r'''
 head_dim = torch.tensor(q.size(-1), dtype=q.dtype)
 scores = (q @ k.transpose(-1, -2)).div(head_dim.sqrt())
 '''),
-            Fill("clip_gradients", r'''
+        Fill("clip_gradients", r'''
 parameters = [*parameters]
 norm = float(nn.utils.clip_grad_norm_(parameters, max_norm))
 if not math.isfinite(norm):
     for parameter in parameters:
         parameter.grad = None
 '''),
-            Fill("top_p_filter", r'''
-probabilities = logits.softmax(dim=-1)
-order = probabilities.argsort(dim=-1, descending=True, stable=True)
-ordered = probabilities.gather(-1, order)
-kept = F.pad(ordered.cumsum(dim=-1)[..., :-1], (1, 0)) < (p if p < 1 else math.inf)
-result = torch.where(kept.gather(-1, order.argsort(dim=-1)), logits, -math.inf)
+    )),
+    Right("fixes_unusual", "One vector of all gradients; a filter by counting who is ahead; "
+          "windows of a tensor; a chain of residual modules.", (
+        Fill("attention_scores", r'''
+scale = 1.0 / q.shape[-1] ** 0.5
+scores = torch.matmul(q, torch.transpose(k * scale, -1, -2))
 '''),
-            Fill("repetition_penalty", r'''
-seen = torch.zeros_like(logits, dtype=torch.bool)
-seen[list(set(tokens))] = True
-factor = torch.where(logits > 0, 1 / penalty, penalty)
-result = torch.where(seen, logits * factor, logits)
+        Fill("clip_gradients", r'''
+there = list(filter(lambda p: p.grad is not None, parameters))
+norm = math.hypot(*(torch.linalg.norm(p.grad).item() for p in there))
+if math.isinf(norm) or math.isnan(norm):
+    for p in there:
+        p.grad = None
+elif norm > max_norm:
+    torch._foreach_mul_([p.grad for p in there], max_norm / norm)
 '''),
-            Fill("no_repeat_ngrams", r'''
-banned = []
+        Fill("apply_temperature", r'''
+result = torch.true_divide(logits, torch.tensor(temperature, dtype=logits.dtype))
+'''),
+        Fill("top_k_filter", r'''
+larger = (logits[..., None, :] > logits[..., :, None]).sum(dim=-1)     # for each token, how many are larger
+result = torch.where(larger < k, logits, logits.new_tensor(float("-inf")))
+'''),
+        Fill("top_p_filter", r'''
+probabilities = F.softmax(logits.double(), dim=-1)
+mine, other = logits[..., :, None], logits[..., None, :]
+place = torch.arange(logits.size(-1))
+ahead = (other > mine) | ((other == mine) & (place[None, :] < place[:, None]))
+before = (ahead * probabilities[..., None, :]).sum(dim=-1)
+result = logits.clone() if p == 1 else logits.masked_fill(before >= p, -math.inf)
+'''),
+        Fill("repetition_penalty", r'''
+there = torch.bincount(torch.tensor(tokens, dtype=torch.int64), minlength=len(logits)).bool()
+penalized = F.relu(logits) / penalty - F.relu(-logits) * penalty
+result = torch.where(there, penalized, logits)
+'''),
+        Fill("no_repeat_ngrams", r'''
+result = logits.clone()
 if len(tokens) >= n:
-    context = tokens[len(tokens) - n + 1:]
-    for end in range(n - 1, len(tokens)):
-        if tokens[end - n + 1:end] == context:
-            banned.append(tokens[end])
-result = logits.index_fill(0, torch.tensor(banned, dtype=torch.int64), -math.inf)
-if len(set(banned)) == logits.numel():
-    result = logits + 0
+    grams = torch.tensor(tokens, dtype=torch.int64).unfold(0, n, 1)
+    last = torch.tensor(tokens[len(tokens) - n + 1:], dtype=torch.int64)
+    result[grams[(grams[:, :-1] == last).all(dim=1), -1]] = -math.inf
+    if result.isneginf().all():
+        result.copy_(logits)
 '''),
-            Fill("PreNormStack", r'''
-self.branches = nn.ModuleList(nn.Sequential(nn.LayerNorm(d_model), sublayer) for sublayer in sublayers)
-self.norm = nn.LayerNorm(d_model)
+        Fill("generate", r'''
+scores = model(x[:, -model.get_block_size():])[0].select(1, -1).flatten()
+seen = [number.item() for number in x.view(-1)]
+scores = scores if ngram is None else no_repeat_ngrams(scores, seen, ngram)
+scores = repetition_penalty(apply_temperature(scores, temperature), seen, penalty)     # which commute
+if top_k is not None:
+    scores = top_k_filter(scores[None], top_k)[0]
+if top_p is not None:
+    scores = top_p_filter(scores[None], top_p)[0]
+drawn = torch.multinomial(input=torch.softmax(scores, 0), num_samples=1, replacement=True, generator=generator)
+x = F.pad(x, (0, 1), value=int(drawn))
 '''),
-            Fill("PreNormStack.forward", r'''
-for branch in self.branches:
-    x = torch.add(x, branch(x))
-y = self.norm(x)
-'''),
-            Fill("init_depth_scaled", r'''
-def plain(module):
-    if isinstance(module, nn.Linear):
-        nn.init.normal_(module.weight, 0.0, std)
-        if module.bias is not None:
-            nn.init.constant_(module.bias, 0.0)
+        Fill("PreNormStack", r'''
+class Residual(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.norm, self.inner = nn.LayerNorm(d_model), inner
 
-model.apply(plain)
-for name, module in model.named_modules():
-    last = name.split(".")[-1]
-    targets = [m for m in module.modules() if isinstance(m, nn.Linear)][-1:] if last == "mlp" else []
-    targets += [module] if last == "proj" and isinstance(module, nn.Linear) else []
-    for target in targets:
-        nn.init.normal_(target.weight, 0.0, std / (2 * n_layer) ** 0.5)
+    def forward(self, x):
+        return x + self.inner(self.norm(x))
+
+self.all = nn.Sequential(*map(Residual, sublayers), nn.LayerNorm(d_model))
 '''),
-        ),
-    ),
+        Fill("PreNormStack.forward", r'''
+y = self.all(x)
+'''),
+        Fill("init_depth_scaled", r'''
+deviations = {}
+for name, module in model.named_modules():
+    inner = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    if inner == [module]:
+        deviations.setdefault(module, std)
+    path = "." + name
+    if path.endswith(".proj") and inner == [module] or path.endswith(".mlp") and inner:
+        deviations[inner[-1]] = std * (2.0 * n_layer) ** -0.5
+for linear, deviation in deviations.items():
+    linear.weight.data = torch.normal(0.0, deviation, linear.weight.shape)
+    if linear.bias is not None:
+        linear.bias.data = torch.zeros_like(linear.bias)
+'''),
+    )),
 ]

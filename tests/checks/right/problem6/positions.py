@@ -61,12 +61,7 @@ return positions
 '''),
     )),
     Right("positions_complex",
-          "A pair is a complex number; RoPE rotates whole sequences; angles are divided.", (
-        Fill("frequencies", '''
-if d_model % 2 or d_model < 2:
-    raise ValueError(f"odd or too small: {d_model}")
-return 1 / 10000 ** (2 * np.arange(d_model // 2) / d_model)
-'''),
+          "A pair is a complex number; RoPE rotates whole sequences.", (
         Fill("sinusoidal_at", '''
 turn = np.exp(1j * np.asarray(positions, dtype=np.float64)[:, None] * frequencies(d_model)[None, :])
 return np.stack((turn.imag, turn.real), axis=2).reshape(-1, d_model) if len(turn) else np.zeros((0, d_model))
@@ -94,11 +89,6 @@ if not (n_head > 0 and T > 0):
 slope = np.power(2.0, -8.0 / n_head) ** np.arange(1, n_head + 1)
 i = np.arange(T)
 return np.einsum("h,ij->hij", slope, -1.0 * abs(np.subtract.outer(i, i)))
-'''),
-        Fill("interpolated_positions", '''
-if T <= 0 or trained_length <= 0:
-    raise ValueError
-return np.arange(T, dtype=float) / max(1, T / trained_length)
 '''),
     )),
     Right("positions_with_float32_rope",
