@@ -76,31 +76,6 @@ def test_a_process_that_ends_answers_no_call(student):
     assert raised.value.verdict is Verdict.TIMEOUT
 
 
-LEAVES = answers(
-    "import os, signal, time",
-    "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
-    "if not os.fork():",
-    "    while time.process_time() < 1: pass",
-    "    os._exit(0)",
-    "try: os.wait()",
-    "except ChildProcessError: pass",
-    "time.sleep(0.5)",
-)
-
-
-def test_the_seconds_of_a_child_that_nobody_waits_for_count(tmp_path):
-    """Its parent ignores SIGCHLD, so that the system adds its seconds to nobody's."""
-    tmp_path.chmod(0o755)
-    (tmp_path / "toy.py").write_text(LEAVES, encoding="utf-8")
-    limits = replace(MANIFEST.checks["9a-0-basic"], seconds=20)
-    with StudentProcess(choose(), (), (tmp_path,)) as process:
-        if not process.fork:
-            pytest.skip("the system has no fork")
-        student = Student(process, Submission((tmp_path,), tmp_path, "toy"), limits, seed=1)
-        student.run(call, argument=0)
-    assert 0.8 < student.cpu_seconds < 1.3
-
-
 def test_draws_that_checks_share_depend_on_their_name_alone(student):
     """Not on which check comes first, nor on what it has drawn."""
     source = answers("import random", "return random.random()")

@@ -257,38 +257,14 @@ class Trickle(io.RawIOBase):
         return self.data.readinto(buffer[: self.sizes[0]])
 
 
-@fuzz(0.1)
-@given(
-    st.lists(st.binary(max_size=40), max_size=3),
-    mostly(MUTATIONS, st.just([]), 2),
-    st.binary(max_size=20),
-    st.lists(st.integers(1, 9), min_size=1),
-    st.integers(0, 50),
-)
-def test_random_streams(parts, mutations, rest, sizes, limit):
-    whole = io.BytesIO()
-    for part in parts:
-        wire.write_frame(whole, part)
-    stream = Trickle(mutate(whole.getvalue(), mutations) + rest, sizes)
-    got = []
-    try:
-        while True:
-            got.append(wire.read_frame(stream, limit))
-            assert len(got[-1]) <= limit
-    except (EOFError, wire.WireError):
-        pass
-    if not mutations and all(len(part) <= limit for part in parts):
-        assert got[: len(parts)] == parts
-
-
 class Scripted(StudentProcess):
     """A StudentProcess to which no process belongs: what it replies is given."""
 
-    def __init__(self, reply):
-        self.reply, self.fork = reply, True
+    def __init__(self, reply, sizes):
+        self.reply, self.sizes, self.fork = reply, sizes, True
 
     def start(self):
-        stdout = io.BytesIO(self.reply)
+        stdout = Trickle(self.reply, self.sizes)
         self._process = SimpleNamespace(stdin=io.BytesIO(), stdout=stdout, kill=lambda: None)
 
     def close(self):
@@ -305,18 +281,19 @@ REPLIES = mostly(st.fixed_dictionaries(ENDED), NO_REPLIES)
 CONTENT = st.binary(max_size=40) | st.integers(0, 30_000).map(bytes)
 
 
-@fuzz(0.1)
+@fuzz(0.2)
 @given(
     REPLIES,
     mostly(st.tuples(CONTENT, CONTENT, CONTENT), st.lists(CONTENT, max_size=4)),
     mostly(st.just([]), MUTATIONS),
+    st.lists(st.integers(1, 9000), min_size=1),
 )
-def test_random_replies(ended, frames, mutations):
-    """A forged reply."""
+def test_random_replies(ended, frames, mutations, sizes):
+    """A forged reply, in pieces."""
     stream = io.BytesIO()
     for frame in (ended if isinstance(ended, bytes) else json.dumps(ended).encode(), *frames):
         wire.write_frame(stream, frame)
-    reply = Scripted(mutate(stream.getvalue(), mutations)).call({"inputs": {}}, 5, 25, 512)
+    reply = Scripted(mutate(stream.getvalue(), mutations), sizes).call({"inputs": {}}, 5, 25, 512)
     assert isinstance(reply, Reply)
     assert isinstance(reply.message, bytes | bytearray) and isinstance(reply.code, int)
     assert all(0 <= seconds <= FOREVER for seconds in (reply.seconds, reply.cpu))
@@ -342,41 +319,6 @@ ZIPS = [
     forge(entry("a\\b\\model.py"), entry("a\\Icon\r", b"", 0), entry("a\\b\\c\\")),
     zip64(LINES_OF_CODE),
 ]
-GOOD_NAMES = st.sampled_from(
-    ["model.py", "helper.py", "a", "runs/b", "c/", "__MACOSX/._model.py", ".git/x"]
-)
-BAD_NAMES = st.sampled_from(
-    """
-    ../model.py /model.py C:\\model.py con . model.py/ MODEL.py ./model.py submission\\model.py
-    submission/helper.py a/model.py b/helper.py a:b
-    """.split()
-    + ["model.py\x00", "Icon\r"]
-)
-NUMBER = st.integers(0, 2**32 - 1)
-SHORT = st.integers(0, 2**16 - 1)
-LIES = {
-    "method": st.sampled_from([0, 0, 8, 9, 12, 14]) | SHORT,
-    "flags": SHORT,
-    "size": st.integers(0, 3000) | NUMBER,
-    "crc": NUMBER,
-    "mode": st.sampled_from([0o100644, 0o120777, 0o40755, 0]) | SHORT,
-    "packed": st.binary(max_size=50),
-    "at": st.integers(0, 300) | NUMBER,
-}
-
-
-@st.composite
-def forged_zips(draw):
-    """Zips that lie in a few places."""
-    once = draw(mostly(st.just(True), st.just(False)))
-    names = st.lists(mostly(GOOD_NAMES, BAD_NAMES | TEXT), max_size=4, unique=once)
-    data, lies_here = st.binary(max_size=30) | st.integers(0, 3000).map(bytes), st.integers(0, 12)
-    return forge(
-        *(
-            entry(name, draw(data), **{key: draw(LIES[key]) for key in LIES if not draw(lies_here)})
-            for name in draw(names)
-        )
-    )
 
 
 def reads(archive, name):
@@ -418,15 +360,9 @@ def hand_in(raw):
         assert sum(sizes.values()) <= LIMITS.total
 
 
-@fuzz(0.12)
+@fuzz(0.2)
 @given(st.sampled_from(ZIPS), MUTATIONS)
 def test_spoiled_zips(raw, mutations):
-    hand_in(mutate(raw, mutations))
-
-
-@fuzz(0.08)
-@given(forged_zips(), mostly(st.just([]), MUTATIONS, 3))
-def test_forged_zips(raw, mutations):
     hand_in(mutate(raw, mutations))
 
 

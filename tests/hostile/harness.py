@@ -3,19 +3,18 @@
 import dataclasses
 import io
 import secrets
+import tempfile
 import time
 import unicodedata
 from pathlib import Path
 
-from proof import CHECKS, HIDDEN, MANIFEST, context_of, open_folder
+from proof import CHECKS, HIDDEN, MANIFEST, STAGED, context_of, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.inside.watch import descendants
 from autograder.intake import Refused
-from autograder.isolation import Isolation
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.asked import by_reference
-from checks.support.session import modules_for
 from checks.support.staging import stage
 from common.files import UserError
 from hostile import traces
@@ -27,21 +26,20 @@ BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2
 
 
 class Recorder(StudentProcess):
-    """A StudentProcess that records all its output. `known` are the processes below this one right
-    after its start.
+    """A StudentProcess that records all its output, for all attacks at a level: so each also shows
+    that the ones before it did no harm. `known` are the processes below this one right after its
+    start.
     """
 
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.said = ""
-        self.known = set()
-        self.started = None
+    said = ""
+    known = frozenset()
+    started = None
 
     def start(self) -> None:
         """As StudentProcess.start."""
         super().start()
         if self._process is not self.started:  # it serves no submission yet
-            self.started, self.known = self._process, set(descendants())
+            self.started, self.known = self._process, {*descendants()}
 
     def call(self, *arguments, **named):
         """As StudentProcess.call."""
@@ -50,18 +48,16 @@ class Recorder(StudentProcess):
         return reply
 
 
-def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> list[str]:
-    """Grade an attack at an isolation level, and look for harm; returns the problems, none if it
-    was contained.
-    """
+def contain(attack: Hostile, process: Recorder, scene: Scene) -> list[str]:
+    """Grade an attack, and look for harm; returns the problems, none if it was contained."""
     mark = "h" + secrets.token_hex(6)
-    before = traces.judge()
-    started = time.time()
-    problems, said = [], ""
-    with open_folder() as folder, open_folder() as staged:
+    process.start()
+    before, started = traces.judge(), time.time()
+    process.said, problems = "", []
+    with open_folder() as folder, tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission = build(attack, mark, scene, folder / "submission")
         try:
-            ready, notices = stage(submission, staged)
+            ready, notices = stage(submission, Path(staged))
         except (UserError, Refused) as error:
             said = str(error)
             if not attack.refused:
@@ -69,8 +65,9 @@ def contain(attack: Hostile, isolation: Isolation, scene: Scene) -> list[str]:
         else:
             if attack.refused:
                 problems.append("the intake did not refuse it")
-            said = _grade(attack, isolation, staged, ready, notices, problems)
-        problems += _look(mark, started, before, scene, folder)
+            said = _grade(attack, process, Path(staged), ready, notices, problems)
+        process.start()  # where it was ended
+        problems += _look(mark, started, before, process.known, scene, folder)
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
         if token in said:
             problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
@@ -102,22 +99,17 @@ def _limited(attack):
     return manifest, [check for check in manifest.select(list(attack.checks)) if check.coded]
 
 
-def _grade(attack, isolation, staged, ready, notices, problems) -> str:
+def _grade(attack, process, staged, ready, notices, problems) -> str:
     """Grade it, add to `problems`, and return everything shown to a person or the judge."""
     manifest, checks = _limited(attack)
-    context = context_of(staged)
-    modules = modules_for({manifest.questions[check.question] for check in checks})
-    left = []
 
     def finished(outcome):
         """Check that nothing of a check is alive before the next one."""
-        left.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
+        problems.extend(f"after {outcome.id}: {found}" for found in traces.processes(process.known))
 
-    with Recorder(isolation, modules, (staged,)) as process:
-        material = [CHECKS, HIDDEN], process, ready, draw_seed(), context, True, finished
-        report = grade(manifest, checks, *material, default=by_reference)
+    material = [CHECKS, HIDDEN], process, ready, draw_seed(), context_of(staged), True, finished
+    report = grade(manifest, checks, *material, default=by_reference)
     report.notices = notices
-    problems += left
     if report.score > attack.points:
         problems.append(f"{report.score:g} points, where {attack.points:g} are deserved")
     for outcome in report.outcomes.values():
@@ -147,11 +139,9 @@ def _written(report: Report) -> dict[str, str]:
     return {"table": stream.getvalue(), "JSON": to_json(report)}
 
 
-def _look(mark, started, before, scene, folder):
+def _look(mark, started, before, known, scene, folder):
     """Find problems that remain after grading."""
-    problems = [
-        f"left running: {process}" for process in traces.processes(set(before["processes"]))
-    ]
+    problems = [f"left running: {process}" for process in traces.processes(known)]
     left = traces.files(mark, started, folder)
     traces.remove(left, mark)
     problems += [f"left behind: {path}" for path in left]
@@ -163,7 +153,7 @@ def _look(mark, started, before, scene, folder):
     problems += [
         f"the judge's {name} changed: {_differences(before[name], after[name])}"
         for name in before
-        if name != "processes" and before[name] != after[name]
+        if before[name] != after[name]
     ]
     return problems
 

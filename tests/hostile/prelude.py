@@ -15,12 +15,12 @@ MARK = ROOT = HIDDEN = GOLD = OTHER = FOLDER = HOME = UNIX = ABSTRACT = ""
 JUDGE = KEY = TCP = UDP = 0  # a process; the first of 20 keys in the kernel; two ports
 LIMIT = 300  # MiB, of the attacks on memory
 
-_c = ctypes.CDLL(None, use_errno=True)
+C = ctypes.CDLL(None, use_errno=True)
 
 
 def begin():
     """Give this process and its children the mark as their name."""
-    _c.prctl(15, MARK.encode())
+    C.prctl(15, MARK.encode())
     os.environ["HOSTILE_MARK"] = MARK
 
 
@@ -59,7 +59,7 @@ def held(what):
 
 def libc(name, *arguments):
     """Call a C function, which returns -1 where it fails."""
-    result = getattr(_c, name)(*arguments)
+    result = getattr(C, name)(*arguments)
     if result == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), name)
     return result
@@ -126,11 +126,11 @@ def write(data):
 
 
 GRADE = [["verdict", "passed"], ["passed", True], ["score", 2], ["id", "1c-0-basic"]]
-PASSED = message({"dict": [["value", {"dict": GRADE}]]})
+GRADED = message({"dict": [["value", {"dict": GRADE}]]})
 
 
 def reply(output=b""):
     """What the student's process would tell the judge."""
     ended = json.dumps({"ended": "answered", "code": 0, "seconds": 1, "cpu": 1}).encode()
-    parts = ended, PASSED, output, b""
+    parts = ended, GRADED, output, b""
     return b"".join(struct.pack("<Q", len(part)) + part for part in parts)

@@ -2,10 +2,8 @@
 nothing.
 """
 
-import sys
-
 from hostile.attack import family
-from hostile.prelude import callers
+from hostile.prelude import *
 from instructor.mistakes.patches import Edit, Fill
 
 HOSTILE, attack = family(file="helper.py", everywhere=False, sandbox=False)

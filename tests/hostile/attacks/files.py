@@ -1,10 +1,7 @@
 """Files: writing to protected places, and names, links and sizes that harm intake or cleanup."""
 
-import os
-import sys
-
 from hostile.attack import BLOCKED, DENIED, MISSING, family
-from hostile.prelude import FOLDER, GOLD, HOME, MARK, OTHER, ROOT, attempt, loot, opened
+from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts=DENIED)
 

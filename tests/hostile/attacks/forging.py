@@ -2,13 +2,8 @@
 probe.
 """
 
-import json
-import os
-import sys
-import time
-
 from hostile.attack import BLOCKED, CRASHED, EXCEPTION, MISSING, TIMEOUT, WRONG, family
-from hostile.prelude import FOLDER, JUDGE, MARK, PASSED, ROOT, attempt, loot, parents, reply, write
+from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts={CRASHED, WRONG}, everywhere=False, sandbox=False)
 
@@ -35,7 +30,7 @@ def on_every_descriptor():
     is taken for the student's answer, which is wrong.
     """
     for number in range(4097):
-        attempt(lambda: os.write(number, PASSED))
+        attempt(lambda: os.write(number, GRADED))
     os._exit(0)
 
 
@@ -71,21 +66,14 @@ def answer_twice():
     """Sends a message of its own, and lets the real one follow. Bytes are left over, so it is no
     answer.
     """
-    write(PASSED)
-
-
-@attack(verdicts={TIMEOUT}, seconds=2)
-def half_a_message():
-    """Sends half a message, and sleeps with the pipe open."""
-    write(PASSED[:40])
-    time.sleep(60)
+    write(GRADED)
 
 
 @attack(verdicts={WRONG, TIMEOUT, BLOCKED}, seconds=6)
 def endless_messages():
     """Sends one valid message after the other, without end."""
     while True:
-        write(PASSED * 10_000)
+        write(GRADED * 10_000)
 
 
 @attack(verdicts={EXCEPTION})

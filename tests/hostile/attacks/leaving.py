@@ -2,26 +2,8 @@
 the next.
 """
 
-import os
-import struct
-import sys
-import time
-
 from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile, family
-from hostile.prelude import (
-    FOLDER,
-    HOME,
-    JUDGE,
-    KEY,
-    MARK,
-    ROOT,
-    _c,
-    attempt,
-    daemon,
-    libc,
-    loot,
-    syscall,
-)
+from hostile.prelude import *
 
 ONE = ("1c-0-basic",)
 HOSTILE, attack = family(verdicts={MISSING}, sandbox=False, checks=(*ONE, "1c-1-basic"))
@@ -46,9 +28,9 @@ def processes():
 
     def hide():
         os.closerange(0, 4096)
-        _c.prctl(15, b"kworker/0:1")
-        _c.prctl(36, 1)
-        _c.prctl(1, 0)
+        C.prctl(15, b"kworker/0:1")
+        C.prctl(36, 1)
+        C.prctl(1, 0)
         os.chdir("/")
         time.sleep(60)
 
@@ -242,14 +224,14 @@ def state_in_the_kernel():
     and in the keyring.
     """
     mark = MARK.encode()
-    if (old := _c.shmget(KEY, 16, 0)) >= 0:
-        _c.shmctl(old, 0, None)
+    if (old := C.shmget(KEY, 16, 0)) >= 0:
+        C.shmctl(old, 0, None)
         loot("a note in shared memory")
-    if _c.syscall(240, mark, os.O_RDWR) >= 0:
-        _c.syscall(241, mark)
+    if C.syscall(240, mark, os.O_RDWR) >= 0:
+        C.syscall(241, mark)
         loot("a message queue")
-    if (old := _c.msgget(KEY, 0)) >= 0:
-        _c.msgctl(old, 0, None)
+    if (old := C.msgget(KEY, 0)) >= 0:
+        C.msgctl(old, 0, None)
         loot("a System V message queue")
     attempt(
         lambda: libc("shmget", KEY, 16, 0o1666),

@@ -2,13 +2,10 @@
 the limit. tests/engine/test_isolation.py has others.
 """
 
-import ctypes
-import os
-import time
 from functools import partial
 
 from hostile.attack import BLOCKED, MEMORY, MISSING, TIMEOUT, family
-from hostile.prelude import KEY, LIMIT, MARK, _c, attempt, held, libc, loot
+from hostile.prelude import *
 
 HOSTILE, attack = family(sandbox=False)
 hang = partial(attack, verdicts={TIMEOUT}, seconds=2)
@@ -44,20 +41,6 @@ def stop_itself():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-@hang()
-def busy_children():
-    """Computes in eight processes, each of which starts another before its time is over."""
-    for _ in range(8):
-        if os.fork() == 0:
-            while True:
-                born = time.monotonic()
-                while time.monotonic() < born + 0.3:
-                    pass
-                if os.fork():
-                    os._exit(0)
-    time.sleep(60)
-
-
 @hoard(sandbox=True)
 def memory_in_dev_shm():
     """Fills /dev/shm, which is memory."""
@@ -70,35 +53,25 @@ def memory_in_dev_shm():
 
 @hoard()
 def memory_behind_descriptors():
-    """Keeps memory in files without a name (memfd_create), mapped by nobody."""
+    """Keeps memory in files without a name, mapped by nobody."""
     for _ in range(2 * LIMIT // 50):
         os.write(os.memfd_create(MARK), bytes(50 << 20))
     held("files without a name")
 
 
-@hoard()
-def memory_in_deleted_files():
-    """Keeps memory in files of /dev/shm that it has deleted, so that no name shows them."""
-    for i in range(2 * LIMIT // 10):
-        kept = os.open(f"/dev/shm/{MARK}{i}", os.O_RDWR | os.O_CREAT | os.O_EXCL)
-        os.unlink(f"/dev/shm/{MARK}{i}")
-        os.write(kept, bytes(10 << 20))
-    held("deleted files")
-
-
 @hoard(sandbox=True)
 def memory_in_system_v():
     """Keeps memory in System V segments, attached by nobody, which outlive all processes."""
-    _c.shmat.restype = ctypes.c_void_p
+    C.shmat.restype = ctypes.c_void_p
     kept = []
     for i in range(2 * LIMIT // 50):
         kept.append(libc("shmget", KEY + i, 50 << 20, 0o1600))
-        address = _c.shmat(kept[-1], None, 0)
+        address = C.shmat(kept[-1], None, 0)
         ctypes.memset(address, 1, 50 << 20)
-        _c.shmdt(ctypes.c_void_p(address))
+        C.shmdt(ctypes.c_void_p(address))
     time.sleep(0.5)
     for segment in kept:
-        _c.shmctl(segment, 0, None)
+        C.shmctl(segment, 0, None)
     loot("segments")
 
 

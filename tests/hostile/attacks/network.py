@@ -1,11 +1,7 @@
 """Network access: sockets of all kinds, and system calls that bypass the filter."""
 
-import ctypes
-import os
-import struct
-
 from hostile.attack import BLOCKED, CRASHED, DENIED, family
-from hostile.prelude import ABSTRACT, MARK, TCP, UDP, UNIX, attempt, loot, syscall
+from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts=DENIED)
 

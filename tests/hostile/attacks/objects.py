@@ -1,9 +1,7 @@
 """Answering with objects that lie about themselves, and failing with exceptions that do."""
 
-import os
-
 from hostile.attack import EXCEPTION, MEMORY, TIMEOUT, WRONG, family
-from hostile.prelude import GOLD, MARK
+from hostile.prelude import *
 from instructor.mistakes.patches import Fill
 
 HOSTILE, attack = family(verdicts={EXCEPTION}, everywhere=False, sandbox=False)
@@ -90,20 +88,11 @@ def pickle_bomb():
         __getstate__ = __reduce_ex__ = lambda self, *protocol: self.__reduce__()
 
 
-@returns("Named(), surfaces")
-def names_that_write():
-    """Answers with objects whose type is named with terminal escapes, HTML and bidirectional
-    text. The report shows the characters' numbers.
-    """
-    surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
-    surfaces += "\x00\u200e=HYPERLINK('http://x')"
-    Named = type("A", (), {})
-    Named.__qualname__ = Named.__module__ = surfaces
-
-
 @attack()
 def error_that_writes():
-    """Fails with the same in message, type, function and file name."""
+    """Fails with terminal escapes, HTML and bidirectional text in message, type, function and file
+    name. The report shows the characters' numbers.
+    """
     surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
     surfaces += "\u200e=HYPERLINK('http://x')"
 
@@ -114,13 +103,6 @@ def error_that_writes():
     fail.__code__ = fail.__code__.replace(co_name=surfaces, co_filename=file)
     print(surfaces)
     fail()
-
-
-@attack()
-def long_error():
-    """Fails with a message of 10 MB, after printing as much. A part of it is shown."""
-    print("x" * 10_000_000)
-    raise ValueError("y" * 10_000_000)
 
 
 @attack(verdicts={TIMEOUT}, seconds=2)

@@ -2,13 +2,8 @@
 used parts of the kernel.
 """
 
-import ctypes
-import os
-import struct
-import time
-
 from hostile.attack import BLOCKED, DENIED, MISSING, family
-from hostile.prelude import _c, attempt, libc, loot, parents, syscall
+from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts={BLOCKED, MISSING})
 
@@ -93,7 +88,7 @@ def setuid_programs():
     """Runs the programs that become root for whoever starts them."""
     import subprocess
 
-    if _c.prctl(39, 0, 0, 0, 0) != 1:
+    if C.prctl(39, 0, 0, 0, 0) != 1:
         loot("programs may still gain rights")
     for command in ("su -c true", "sudo -n true", "pkexec true", "mount /mnt", "newgrp root"):
         run = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": 2}

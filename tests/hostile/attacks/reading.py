@@ -1,24 +1,7 @@
 """Reading secrets: checks, answers, other submissions, the judge's environment and memory."""
 
-import ctypes
-import os
-import sys
-
 from hostile.attack import BLOCKED, DENIED, family
-from hostile.prelude import (
-    GOLD,
-    HIDDEN,
-    HOME,
-    JUDGE,
-    OTHER,
-    ROOT,
-    attempt,
-    libc,
-    loot,
-    opened,
-    parents,
-    syscall,
-)
+from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts=DENIED)
 
