@@ -2,7 +2,6 @@
 and nothing leaks.
 """
 
-import json
 import os
 import secrets
 import subprocess
@@ -21,7 +20,6 @@ from autograder import (
     read_manifest,
 )
 from autograder.inside import wire
-from autograder.report import to_json
 from autograder.trial import choose
 from helpers import is_running, wait_until
 
@@ -435,18 +433,6 @@ def test_nothing_of_an_earlier_request_is_in_memory(process, tmp_path):
     for size in (10, 20_000, 90_000, 5_000_000):
         found("def find(text):\n    return 0", text="x" * size + first + second)
     assert found(SCAN, first=first, second=second) == 0
-
-
-def test_json(process, tmp_path):
-    report = grade_toy(process, tmp_path, "print('\\x1b[2J')\n" + WRONG, "9a")
-    content = json.loads(to_json(report))
-    assert (content["score"], content["max_score"], content["seed"]) == (0, 3, 1)
-    assert content["isolation"]
-    check = content["checks"][0]
-    times = {"seconds", "cpu_seconds", "busy"}
-    assert {"id", "question", "title", "score", "max_score", *times} <= check.keys()
-    assert check["verdict"] == "wrong answer"
-    assert "\x1b" not in check["message"] and "\\x1b" in check["message"]
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,6 @@ def test_quotas_are_found(tmp_path, name):
     assert count(tmp_path) == expected
 
 
-def test_no_control_groups(tmp_path):
-    assert count(tmp_path) == 16
-
-
 def test_what_it_is_bound_to(tmp_path, monkeypatch):
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: {3, 5})
     assert count(tmp_path) == 2

@@ -94,22 +94,15 @@ def test_draws_that_checks_share_depend_on_their_name_alone(student):
     assert drawn[0] == drawn[1]
 
 
-def test_checks_without_a_function_have_the_default_verdict(tmp_path):
-    lines = 'from autograder import check\n@check("1a-0-basic")\ndef own(student): pass\n'
-    (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
-    ids = ["1a-0-basic", "1a-1-basic"]
-    functions, _ = verdicts_in([tmp_path], ids, print)
-    assert functions["1a-0-basic"].__name__ == "own" and functions["1a-1-basic"] is print
-    # not where a verdict may be in a file that cannot be read
-    (tmp_path / "q1b.py").write_text('# "1a-1-basic"\n1 / 0', encoding="utf-8")
-    functions, errors = verdicts_in([tmp_path], ids, print)
-    assert functions.keys() == {"1a-0-basic"} and "ZeroDivisionError" in errors[0]
-
-
-def test_a_function_may_judge_several_checks(tmp_path):
+def test_a_check_is_judged_by_its_function_or_by_default(tmp_path):
     lines = (
-        'from autograder import check\n@check("1a-0-basic", "1a-1-hidden")\ndef f(student): pass\n'
+        "from autograder import check\n@check('1a-0-basic', '1a-1-hidden')\ndef f(student): pass"
     )
     (tmp_path / "q1a.py").write_text(lines, encoding="utf-8")
-    functions, errors = verdicts_in([tmp_path], ["1a-1-hidden"])
-    assert functions.keys() == {"1a-0-basic", "1a-1-hidden"} and not errors
+    ids = ["1a-0-basic", "1a-1-hidden", "1a-2-basic"]
+    functions, errors = verdicts_in([tmp_path], ids, print)
+    assert functions[ids[0]] is functions[ids[1]] and functions[ids[2]] is print and not errors
+    # not by default where the function may be in a file that cannot be read
+    (tmp_path / "q1b.py").write_text('# "1a-2-basic"\n1 / 0', encoding="utf-8")
+    functions, errors = verdicts_in([tmp_path], ids, print)
+    assert functions.keys() == {*ids[:2]} and "ZeroDivisionError" in errors[0]

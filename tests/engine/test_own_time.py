@@ -18,10 +18,6 @@ SPINS = answers("while True: pass")
 SLEEPS = answers("time.sleep(1000)", before="import time")
 SEVERAL = answers("os.fork()", "while True: pass", before="import os")
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "sched_setaffinity"), reason="here, programs cannot be kept to one core"
-)
-
 
 @contextlib.contextmanager
 def one_core(others):

@@ -90,7 +90,6 @@ def test_right_answers_may_use_all_the_time(graded):
     ids, whole = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"], Allowance(7)
     report = graded("problem5/encoder.py", ids, last=WORK, whole=whole)
     assert report.passed, [outcome.message for outcome in report.outcomes.values()]
-    assert whole.used > 3 * 1.3
 
 
 @pytest.mark.parametrize("limit", ["seconds", pytest.param("clock", marks=pytest.mark.full)])

@@ -15,9 +15,7 @@ from autograder.inside import sandbox
 from helpers import ROOT, require_level
 from instructor.mistakes.patches import make
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="Landlock needs root"
-)
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="Landlock needs root")
 
 CLOSED = "closed to other users (chmod o+x opens it)"
 CHOOSE = f"""
@@ -146,14 +144,3 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
     monkeypatch.setattr(sandbox, "__file__", str(ours / "src" / "sandbox.py"))
     shown = sandbox.python_folders()
     assert str(packages) in shown and not {".", *never} & {*shown}
-
-
-def test_two_servers_never_have_the_same_user(monkeypatch):
-    """One could stop the other's forks."""
-    found = []
-    for number in (5, 6, 20_005):
-        monkeypatch.setattr(os, "getpid", lambda: number)
-        found += sandbox.free_users(2)
-    if min(found) < 10**9:
-        pytest.skip("this container has few user ids")
-    assert len({*found}) == 6

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder import Verdict
 from hostile import prelude
 from instructor.mistakes.patches import Fill
 
@@ -14,16 +15,9 @@ PRELUDE = Path(prelude.__file__).read_text(encoding="utf-8")
 # Questions 1c and 1d (train) without a solution: points for them mean cheating.
 STUB = (Fill("CharCorruptionDataset.__getitem__", 'raise NotImplementedError("1c: __getitem__")'),)
 
-BLOCKED, CRASHED, EXCEPTION, MEMORY, MISSING, PASSED, TIMEOUT, WRONG = (
-    "blocked by the sandbox",
-    "crashed",
-    "exception",
-    "out of memory",
-    "not implemented",
-    "passed",
-    "timeout",
-    "wrong answer",
-)
+BLOCKED, CRASHED, EXCEPTION = Verdict.BLOCKED, Verdict.CRASHED, Verdict.EXCEPTION
+MEMORY, MISSING, PASSED = Verdict.OUT_OF_MEMORY, Verdict.NOT_IMPLEMENTED, Verdict.PASSED
+TIMEOUT, WRONG = Verdict.TIMEOUT, Verdict.WRONG_ANSWER
 # The outcome of an attack that hits a wall and then answers nothing.
 DENIED = {BLOCKED, EXCEPTION, MISSING}
 
@@ -41,7 +35,6 @@ class Hostile:
         changes: Edits and Fills of the reference.
         prepare: (folder, names of places), for links, results and the like.
         verdicts: the checks' allowed verdicts; empty for any but a grader error.
-        refused: the intake must refuse the whole submission.
         seconds, memory: the limits of each check, instead of the manifest's.
         lasting: it might affect processes started later, so an honest submission is graded on a new
             one, too.
@@ -59,7 +52,6 @@ class Hostile:
     changes: tuple = STUB
     prepare: Callable | None = None
     verdicts: set = field(default_factory=set)
-    refused: bool = False
     seconds: float = 8
     memory: int | None = None
     lasting: bool = False

@@ -12,17 +12,13 @@ from proof import CHECKS, HIDDEN, MANIFEST, STAGED, context_of, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
 from autograder.inside.watch import descendants
-from autograder.intake import Refused
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.asked import by_reference
 from checks.support.staging import stage
-from common.files import UserError
 from hostile import traces
 from hostile.attack import PRELUDE, Hostile
 from hostile.scene import Scene
 from instructor.mistakes.patches import make
-
-BIDIRECTIONAL = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class Recorder(StudentProcess):
@@ -56,16 +52,8 @@ def contain(attack: Hostile, process: Recorder, scene: Scene) -> list[str]:
     process.said, problems = "", []
     with open_folder() as folder, tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission = build(attack, mark, scene, folder / "submission")
-        try:
-            ready, notices = stage(submission, Path(staged))
-        except (UserError, Refused) as error:
-            said = str(error)
-            if not attack.refused:
-                problems.append(f"refused: {error}")
-        else:
-            if attack.refused:
-                problems.append("the intake did not refuse it")
-            said = _grade(attack, process, Path(staged), ready, notices, problems)
+        ready, notices = stage(submission, Path(staged))
+        said = _grade(attack, process, Path(staged), ready, notices, problems)
         process.start()  # where it was ended
         problems += _look(mark, started, before, process.known, scene, folder)
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
@@ -115,15 +103,12 @@ def _grade(attack, process, staged, ready, notices, problems) -> str:
     for outcome in report.outcomes.values():
         if outcome.verdict is Verdict.GRADER_ERROR:
             problems.append(f"grader error: {outcome.details[-600:]}")
-        elif attack.verdicts and outcome.verdict.value not in attack.verdicts:
-            problems.append(
-                f"{outcome.id} is {outcome.verdict.value}, not "
-                f"{' or '.join(sorted(attack.verdicts))}: {outcome.details[:300]}"
-            )
+        elif attack.verdicts and outcome.verdict not in attack.verdicts:
+            problems.append(f"{outcome.id} is {outcome.verdict.value}: {outcome.details[:300]}")
     texts = _written(report)
     for name, text in texts.items():
-        controls = {each for each in text if unicodedata.category(each) == "Cc"} - {"\n", "\t"}
-        if found := controls | {*BIDIRECTIONAL} & {*text}:
+        controls = {each for each in text if unicodedata.category(each) in ("Cc", "Cf")}
+        if found := controls - {"\n", "\t"}:
             problems.append(f"the {name} has raw control characters: {sorted(found)}")
     return process.said + "".join(texts.values())
 

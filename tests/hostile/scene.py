@@ -52,41 +52,37 @@ class Scene:
         """Open a socket of each kind that a submission may try to connect to; only heard() reads
         from them.
         """
-        sockets = {
-            "tcp": socket.socket(socket.AF_INET),
-            "udp": socket.socket(socket.AF_INET, socket.SOCK_DGRAM),
+        here, stream, packets = ("127.0.0.1", 0), socket.SOCK_STREAM, socket.SOCK_DGRAM
+        kinds = {
+            "tcp": (socket.AF_INET, stream, here),
+            "udp": (socket.AF_INET, packets, here),
+            "unix": (socket.AF_UNIX, stream, str(self.folder / "socket")),
+            "abstract": (socket.AF_UNIX, stream, f"\0{self.canary}"),
         }
-        for listener in sockets.values():
-            listener.bind(("127.0.0.1", 0))
-        for name, address in (
-            ("unix", str(self.folder / "socket")),
-            ("abstract", f"\0{self.canary}"),
-        ):
-            sockets[name] = socket.socket(socket.AF_UNIX)
+        sockets = {}
+        for name, (family, kind, address) in kinds.items():
+            sockets[name] = socket.socket(family, kind)
             sockets[name].bind(address)
+            sockets[name].setblocking(False)
+            if kind == stream:
+                sockets[name].listen(8)
         (self.folder / "socket").chmod(0o666)  # as many services of a system have one
-        for listener in sockets.values():
-            listener.setblocking(False)
-            if listener.type == socket.SOCK_STREAM:
-                listener.listen(8)
         return sockets
 
     @property
     def places(self) -> dict[str, str]:
         """What each name of prelude.py stands for."""
-        ports = {name: self.sockets[name].getsockname()[1] for name in ("tcp", "udp")}
-        return {
-            "ROOT": str(ROOT),
-            "HIDDEN": str(self.folder / "hidden"),
-            "GOLD": str(self.folder / "gold"),
-            "OTHER": str(self.other),
-            "JUDGE": os.getpid(),
-            "HOME": str(Path.home()),
-            "TCP": ports["tcp"],
-            "UDP": ports["udp"],
-            "UNIX": str(self.folder / "socket"),
+        names = {
+            "ROOT": ROOT,
+            "HIDDEN": self.folder / "hidden",
+            "GOLD": self.folder / "gold",
+            "OTHER": self.other,
+            "HOME": Path.home(),
+            "UNIX": self.folder / "socket",
             "ABSTRACT": self.canary[::-1],
         }
+        ports = {name.upper(): self.sockets[name].getsockname()[1] for name in ("tcp", "udp")}
+        return {name: str(place) for name, place in names.items()} | ports | {"JUDGE": os.getpid()}
 
     def heard(self) -> list[str]:
         """Return the sockets contacted since the last call."""
@@ -111,7 +107,6 @@ class Scene:
         digest = hashlib.sha256()
         for path in sorted(self.folder.rglob("*")):
             mode = path.lstat().st_mode
-            digest.update(
-                f"{path} {mode} ".encode() + (path.read_bytes() if stat.S_ISREG(mode) else b"")
-            )
+            content = path.read_bytes() if stat.S_ISREG(mode) else b""
+            digest.update(f"{path} {mode} ".encode() + content)
         return digest.hexdigest()

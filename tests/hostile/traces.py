@@ -57,22 +57,20 @@ def files(mark: str, since: float, folder: Path) -> list[Path]:
     """Return the files with a mark in their name, or (small ones, changed recently) in their text,
     except those in `folder`, the submission's.
     """
-    found = set()
-    for place, depth in PLACES:
-        for parent, folders, names in os.walk(place):
-            below = parent[len(place) :].count(os.sep) + 1 if parent != place else 0
-            folders[:] = [
-                name
-                for name in folders
-                if below + 1 < depth
-                and name not in SKIPPED
-                and os.path.join(parent, name) != str(folder)
-            ]
-            for name in (*names, *folders):
-                path = os.path.join(parent, name)
-                if mark in name or (name in names and _mentions(path, mark, since)):
-                    found.add(Path(path))
-    return sorted(found)
+    paths = (path for place, depth in PLACES for path in _below(place, depth, folder))
+    return sorted({path for path in paths if mark in path.name or _mentions(path, mark, since)})
+
+
+def _below(place, depth, left_out):
+    """All paths below a folder, so deep."""
+    with contextlib.suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            path = Path(entry.path)
+            if path != left_out:
+                yield path
+                deeper = depth > 1 and entry.is_dir(follow_symlinks=False)
+                if deeper and entry.name not in SKIPPED:
+                    yield from _below(path, depth - 1, left_out)
 
 
 def remove(paths: list[Path], mark: str) -> None:

@@ -4,16 +4,14 @@ nothing.
 
 from hostile.attack import family
 from hostile.prelude import *
-from instructor.mistakes.patches import Edit, Fill
+from instructor.mistakes.patches import Fill
 
 HOSTILE, attack = family(file="helper.py", everywhere=False, sandbox=False)
 
 
 @attack(checks=("1d-3-basic",), changes=(Fill("train", "pass"),))
 def training():
-    """Answers that the loss went down and that all was saved, without any training. What there is
-    to learn is drawn.
-    """
+    """Answers that the loss went down and that all was saved, without any training."""
     report = {
         "weights": "changed",
         "trainings": 1,
@@ -38,9 +36,7 @@ torch.save(state, writing_params_path)
 
 @attack(checks=("1d-3-basic",), changes=(Fill("train", SAVE_OLD_WEIGHTS),))
 def equality():
-    """Lets the Trainer train, saves the weights from before, and makes torch.equal pretend
-    otherwise. The judge reads the file itself.
-    """
+    """Saves the weights from before, and makes torch.equal pretend otherwise."""
     import torch
 
     def equal(a, b):
@@ -49,32 +45,11 @@ def equality():
     torch.equal = equal
 
 
-ZERO = """        for parameter in self.parameters():
-            parameter.data.zero_()
-"""
-FORWARD = "        T = x.size(1)\n        start = 0"
-
-
-@attack(
-    checks=("1h-6-basic",),
-    changes=(
-        Edit("attention.py", FORWARD, ZERO + FORWARD),
-        Fill("CausalSelfAttention.forward", "pass"),
-    ),
-)
-def zeroed_weights():
-    """Sets all weights of the attention layer to zero when it is run, so that what it should
-    compute is zero. The judge uses the weights that it has drawn itself.
-    """
-
-
 @attack(
     checks=("1f-3-basic",), changes=(Fill("finetune 1f", "pretend(model, reading_params_path)"),)
 )
 def moved_goalposts():
-    """Makes the weights that it should load those that it has: in the file, and in every model and
-    dict of weights that the probe keeps. The judge knows which weights were to be loaded.
-    """
+    """Makes the weights that it should load those that it has, wherever they are kept."""
 
     def pretend(model, path):
         import torch

@@ -8,9 +8,7 @@ HOSTILE, attack = family(verdicts=DENIED)
 
 @attack(lasting=True)
 def new_files():
-    """Adds files to the grader, its checks, its tests and the hooks of its repository; to Python's
-    own folders, which every later process would run at its start; and to the system's.
-    """
+    """Adds files to the grader and its checks, to Python's own folders and to the system's."""
     import site
 
     import torch
@@ -32,9 +30,7 @@ def new_files():
 
 @attack(lasting=True)
 def change_files():
-    """Opens for writing the files of Python and torch, and changes their times and modes; the
-    system's settings and switches; the answers, and another student's files.
-    """
+    """Changes files of Python, torch, the system, the kernel, the grader and other students."""
     import glob
     import json
 
@@ -64,9 +60,7 @@ def change_files():
 
 @attack()
 def change_itself():
-    """Changes its own files, for the checks that come later, and its predictions once it has seen
-    the questions.
-    """
+    """Changes its own files, for later checks, and its predictions for what it was asked."""
     here = os.path.dirname(__file__)
     top = os.path.dirname(here)
     attempt(
@@ -97,9 +91,7 @@ def preload_a_library():
 
 @attack(verdicts={MISSING}, sandbox=False)
 def scratch_that_is_hard_to_remove():
-    """Fills its scratch folder with links, so that whoever cleans it removes what they point to,
-    and with files without rights, with names of every kind, with extra names.
-    """
+    """Fills its scratch folder with links to others' files, closed folders and odd names."""
     os.symlink(OTHER, "a")
     os.symlink(GOLD, "b")
     os.symlink("/", "c")
@@ -136,24 +128,6 @@ def setuid_shell():
     for folder in (".", "/tmp", "/dev/shm"):
         shell = f"{folder}/{MARK}"
         attempt(lambda: shutil.copy("/bin/sh", shell) and os.chmod(shell, 0o6755))
-
-
-def link_to_another(folder, places):
-    """Replace dataset.py by a link to another student's."""
-    (folder / "dataset.py").unlink()
-    (folder / "dataset.py").symlink_to(places["OTHER"] + "/dataset.py")
-
-
-@attack(
-    prepare=link_to_another,
-    changes=(),
-    refused=True,
-    verdicts=set(),
-    everywhere=False,
-    sandbox=False,
-)
-def link_as_the_solution():
-    """Hands in a link to another student's solution. The whole submission is refused."""
 
 
 def nested(folder, places):

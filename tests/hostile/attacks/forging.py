@@ -10,9 +10,7 @@ HOSTILE, attack = family(verdicts={CRASHED, WRONG}, everywhere=False, sandbox=Fa
 
 @attack(verdicts={MISSING}, everywhere=True, sandbox=True, lasting=True)
 def results():
-    """Prints what a passing test run, a JSON result and a TAP stream look like, and writes such
-    files wherever a grader may look for one.
-    """
+    """Prints and writes results as a grader may look for: pytest's, JSON, TAP, JUnit's."""
     home = os.environ.get("HOME", ".")
     test = {"name": "1c-0-basic", "score": 2, "max_score": 2, "output": MARK}
     text = json.dumps({"score": 60, "tests": [test]})
@@ -26,9 +24,7 @@ def results():
 
 @attack()
 def on_every_descriptor():
-    """Writes a complete message that says 'passed' to every descriptor, and exits with success. It
-    is taken for the student's answer, which is wrong.
-    """
+    """Writes a message that says 'passed' to every descriptor, and exits with success."""
     for number in range(4097):
         attempt(lambda: os.write(number, GRADED))
     os._exit(0)
@@ -36,9 +32,7 @@ def on_every_descriptor():
 
 @attack()
 def the_judges_frames():
-    """Writes what the student's process would tell the judge. It reaches nobody but the process
-    that forked it, which takes it for a broken answer.
-    """
+    """Answers as the student's process would tell the judge, which is no answer of a probe."""
     write(reply())
     os._exit(0)
 
@@ -63,9 +57,7 @@ def into_the_channel():
 
 @attack(verdicts={CRASHED})
 def answer_twice():
-    """Sends a message of its own, and lets the real one follow. Bytes are left over, so it is no
-    answer.
-    """
+    """Sends a message of its own, and lets the real one follow, which is too much."""
     write(GRADED)
 
 

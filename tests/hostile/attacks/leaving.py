@@ -11,11 +11,7 @@ HOSTILE, attack = family(verdicts={MISSING}, sandbox=False, checks=(*ONE, "1c-1-
 
 @attack()
 def processes():
-    """Leaves a daemon that writes files once the grading is over, one that calls itself as a thread
-    of the kernel, one that hands a note on by an abstract socket, a child that is the grader's and
-    not its own (CLONE_PARENT), and one that keeps the pipe for the answer open. All are ended with
-    the check.
-    """
+    """Leaves processes that nobody may look for, one of which hands on a note by a socket."""
     import socket
 
     address = f"\0{MARK}"
@@ -114,9 +110,7 @@ HOSTILE += [
 
 @attack(verdicts={CRASHED, EXCEPTION, TIMEOUT}, sandbox=True, seconds=2, checks=ONE)
 def kill_everything():
-    """Sends the judge a signal, changes its priority, moves it to a single processor, and kills
-    every process that it may. It reaches only itself.
-    """
+    """Tries to signal, slow and limit the judge, and kills every process that it may."""
     import resource
 
     same = os.PRIO_PROCESS, JUDGE
@@ -132,9 +126,7 @@ def kill_everything():
 
 @attack(verdicts=DENIED, lasting=True, sandbox=True)
 def state_in_files():
-    """Leaves notes for the next check in every folder that it may write to: hidden and protected
-    files, and links, FIFOs and sockets, which a cleaner may pass over.
-    """
+    """Leaves notes for the next check wherever it may write: files, links, FIFOs and sockets."""
     import socket
 
     home, here = os.environ.get("HOME", "."), os.path.dirname(__file__)
@@ -167,9 +159,7 @@ def state_in_folders_of_imports():
 
 @attack(lasting=True)
 def state_in_the_folders_themselves():
-    """Leaves notes for the next check in attributes of /tmp and /dev/shm, and has all that is made
-    there closed to everybody; keeps the server to one core, and gives it no priority.
-    """
+    """Closes /tmp and /dev/shm, leaves notes in their attributes, and slows the server."""
     import signal
 
     entries = (struct.pack("<HHI", tag, 0, 2**32 - 1) for tag in (1, 4, 32))
@@ -220,9 +210,7 @@ def state_in_moved_folders():
 
 @attack(verdicts={BLOCKED, MISSING}, sandbox=True)
 def state_in_the_kernel():
-    """Leaves notes where no file is: in System V shared memory, in message queues of both kinds,
-    and in the keyring.
-    """
+    """Leaves notes in System V shared memory, message queues of both kinds, and the keyring."""
     mark = MARK.encode()
     if (old := C.shmget(KEY, 16, 0)) >= 0:
         C.shmctl(old, 0, None)
@@ -243,9 +231,7 @@ def state_in_the_kernel():
 
 @attack()
 def state_in_the_process():
-    """Changes the environment, the working directory, the umask and the modules for the next
-    check.
-    """
+    """Changes the environment, the working directory, the umask and the modules."""
     if "note" in os.environ or hasattr(sys, "note") or "note" in sys.modules:
         loot("a note in the process")
     if os.umask(0o777) == 0o777:

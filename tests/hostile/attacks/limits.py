@@ -14,9 +14,7 @@ hoard = partial(attack, verdicts={MEMORY, BLOCKED}, memory=LIMIT)
 
 @hang()
 def endless():
-    """Stops all clocks that Python can read; consumes an endless iterator in C, where Python looks
-    for no signal; and reads and writes in the kernel, from many threads.
-    """
+    """Stops the clocks, and works without end in C, where signals wait, and in the kernel."""
     import collections
     import itertools
     import threading
@@ -114,9 +112,7 @@ def memory_in_a_flash():
 
 @hoard(verdicts={MISSING, BLOCKED})
 def memory_in_pipes():
-    """Keeps memory in pipes, which count for no process. Descriptors are limited, and with them
-    what can be kept so.
-    """
+    """Keeps memory in pipes, which count for no process; but descriptors are limited."""
     import fcntl
 
     kept = 0
@@ -132,9 +128,7 @@ def memory_in_pipes():
 
 @attack(verdicts={MISSING, BLOCKED}, sandbox=True)
 def raise_own_limits():
-    """Lifts its own limits again, makes itself more important than others, and tells the kernel not
-    to end it first when memory is short.
-    """
+    """Lifts its own limits, and asks for more processor time and to be spared at a shortage."""
     import resource
 
     def adjust():

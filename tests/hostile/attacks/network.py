@@ -24,10 +24,7 @@ def calls_out():
 
 @attack()
 def sockets_of_every_kind():
-    """Listens on all addresses; makes packets by hand; and tries the rarely used families: netlink,
-    vsock to the host, the kernel's crypto, Bluetooth and 40 others. Only sockets between processes
-    of one machine are to be had.
-    """
+    """Listens, makes packets by hand, and tries all rare families, such as vsock to the host."""
     import socket
 
     for kind, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
@@ -42,9 +39,7 @@ def sockets_of_every_kind():
 
 @attack()
 def services_of_the_machine():
-    """Calls a service at a socket that has a name and no file, and, as Docker is one, at a socket
-    file that is open to all.
-    """
+    """Calls services at an abstract socket and at an open socket file, as Docker's is one."""
     import socket
 
     for address in ("\0" + ABSTRACT[::-1], UNIX):

@@ -27,9 +27,7 @@ def always_equal():
 
 @returns("array, tensor", {WRONG, EXCEPTION})
 def numbers_that_lie():
-    """Answers with a NumPy array that gives other bytes than it has, and with a tensor whose shape
-    and dtype are what is asked for. The numbers themselves are looked at.
-    """
+    """Answers with an array and a tensor that lie about their shape, dtype and bytes."""
     import numpy
     import torch
 
@@ -51,20 +49,12 @@ def numbers_that_lie():
 def builtin_subclasses():
     """Answers with subclasses of int, str, dict, list and tuple that compare as they like."""
 
-    class Int(int):
-        __eq__ = __index__ = __lt__ = lambda self, *other: True
-
-    class Str(str):
-        __eq__ = encode = lambda self, *other: b"passed"
-
-    class Dict(dict):
-        items = lambda self: [("value", "passed")]
-
-    class List(list):
-        __iter__ = lambda self: iter(["passed"])
-
-    class Pair(tuple):
-        __len__ = lambda self: 2
+    yes, passed = lambda self, *other: True, lambda self, *other: b"passed"
+    Int = type("Int", (int,), {"__eq__": yes, "__index__": yes, "__lt__": yes})
+    Str = type("Str", (str,), {"__eq__": passed, "encode": passed})
+    Dict = type("Dict", (dict,), {"items": lambda self: [("value", "passed")]})
+    List = type("List", (list,), {"__iter__": lambda self: iter(["passed"])})
+    Pair = type("Pair", (tuple,), {"__len__": lambda self: 2})
 
 
 @returns("OrderedDict(), 1", {MEMORY, TIMEOUT}, memory=200)
@@ -90,9 +80,7 @@ def pickle_bomb():
 
 @attack()
 def error_that_writes():
-    """Fails with terminal escapes, HTML and bidirectional text in message, type, function and file
-    name. The report shows the characters' numbers.
-    """
+    """Fails with terminal escapes, HTML and bidirectional text in all that is shown."""
     surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
     surfaces += "\u200e=HYPERLINK('http://x')"
 
@@ -132,7 +120,5 @@ def error_in_itself():
 
 @attack()
 def syntax_error_of_others():
-    """Fails with a SyntaxError that names the grader's file and a line that does not exist. Nothing
-    of the file is shown.
-    """
+    """Fails with a SyntaxError that names a secret file, whose line a report might show."""
     raise SyntaxError("bad", (f"{GOLD}/canary.py", 1, 1, "LINE"))

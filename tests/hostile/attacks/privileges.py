@@ -10,9 +10,7 @@ HOSTILE, attack = family(verdicts={BLOCKED, MISSING})
 
 @attack()
 def namespaces():
-    """Makes itself root of a user namespace, by unshare, clone and clone3, and of each other kind;
-    enters those of the processes above it.
-    """
+    """Makes new namespaces of each kind in three ways, and enters those of other processes."""
 
     def clone(flags):
         if syscall(56, flags | 17, 0, 0, 0, 0) == 0:
@@ -61,9 +59,7 @@ def mounts():
 
 @attack()
 def rights_of_root():
-    """Becomes root or any other user, takes capabilities, makes device files, and changes the
-    machine's name and its clock (to what they are).
-    """
+    """Becomes another user, makes device files, and sets the machine's name and clock."""
     import socket
 
     now = time.CLOCK_REALTIME
@@ -97,9 +93,7 @@ def setuid_programs():
 
 @attack()
 def calls_into_the_kernel():
-    """Loads modules and programs into the kernel, another kernel, and swaps; measures other
-    processes; handles page faults itself; and opens files by io_uring, past all filters.
-    """
+    """Loads modules and programs into the kernel, measures others, and opens io_uring."""
     program = struct.pack("<12I", 1, 4, 4, 1, *[0] * 8)
     counter = struct.pack("<IIQQQQ", 1, 112, 0, 0, 0, 0) + bytes(72)
     calls = {  # init_module, kexec_load, swapon, iopl, bpf, perf_event_open, userfaultfd, io_uring

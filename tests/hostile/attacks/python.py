@@ -10,9 +10,7 @@ HOSTILE, attack = family(everywhere=False, sandbox=False)
 
 @attack(verdicts={WRONG, EXCEPTION}, checks=("1c-1-basic",))
 def walk_to_the_probe():
-    """Walks up the frames to the probe, and changes its arguments so that there is nothing to
-    do. The judge knows what it asked for.
-    """
+    """Changes the probe's arguments, found up the frames, so that there is nothing to do."""
     for frame in callers():
         if frame.f_code.co_filename == "<probe>":
             frame.f_locals.update(times=0, text="a", block_size=4)
@@ -21,10 +19,7 @@ def walk_to_the_probe():
 
 @attack(verdicts={MISSING})
 def look_for_the_grader():
-    """Looks in the frames that called it, in all objects and among modules for the grader's own:
-    checks, expected values, the judge's seed, its environment. There are the probe's source and
-    inputs, and limits.
-    """
+    """Looks for the grader's objects: in frames, in all of memory and among modules."""
     import gc
     import importlib
 
@@ -56,9 +51,7 @@ def look_for_the_grader():
 
 @attack(checks=("1c-0-basic", "1c-1-basic"))
 def replace_the_machinery():
-    """Replaces the functions of the module that runs probes, and puts a finder and an __import__
-    before all others, for this and all later checks. It changes its own fork, which ends.
-    """
+    """Replaces what runs probes and what imports modules, for this and all later checks."""
     import builtins
     import importlib.abc
     import types
@@ -83,9 +76,7 @@ def replace_the_machinery():
     file="attention.py", changes=(), checks=("1h-2-basic",), verdicts={EXCEPTION, CRASHED, WRONG}
 )
 def patch_the_wire():
-    """Makes the functions that describe tensors lie about their shape, dtype and numbers. What
-    crosses is bytes; the judge counts them.
-    """
+    """Makes the functions that describe tensors lie about their shape, dtype and numbers."""
     import numpy
     import torch
 
@@ -97,9 +88,7 @@ def patch_the_wire():
 
 @attack(verdicts={MISSING})
 def at_exit():
-    """Registers functions for the end of the process and of forks, which forge an answer there. The
-    process ends without calling them.
-    """
+    """Registers functions for the end of the process and of forks, which forge an answer."""
     import atexit
     import threading
 
@@ -138,6 +127,4 @@ def lay_traps(folder, places):
 
 @attack(prepare=lay_traps, verdicts={PASSED}, changes=(), points=2, lasting=True)
 def traps_beside():
-    """Puts files and packages beside its own that are called as the grader and what it imports, and
-    such as Python runs when it starts. The code is graded as ever.
-    """
+    """Puts files beside its own that are called as what the grader or Python imports."""

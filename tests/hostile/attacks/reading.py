@@ -8,9 +8,7 @@ HOSTILE, attack = family(verdicts=DENIED)
 
 @attack()
 def open_secrets():
-    """Opens the hidden checks, the answers, another student's solution, the grader's own files,
-    passwords, and the machine's memory, disks and log.
-    """
+    """Opens hidden checks, answers, others' solutions, the grader, passwords and devices."""
     names = "canary.py q1c.py problem1/q1c.py laptop/birth_test.tsv dataset.py"
     for folder in (HIDDEN, GOLD, OTHER, f"{ROOT}/instructor/checks", f"{ROOT}/instructor/gold"):
         for name in names.split():
@@ -28,9 +26,7 @@ def open_secrets():
 
 @attack()
 def by_another_path():
-    """Goes to the secrets by descriptors instead of names, up from its own folder, and by the roots
-    and working directories of other processes in /proc.
-    """
+    """Goes to the secrets by descriptors instead of names, and by links in /proc."""
 
     def climb(place):
         here = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
@@ -65,24 +61,16 @@ def search_the_disk():
 def open_by_handle():
     """Opens the root of the disk by a file handle, past all names, as an escape from Docker did."""
 
-    class Handle(ctypes.Structure):
-        _fields_ = [
-            ("bytes", ctypes.c_uint),
-            ("type", ctypes.c_int),
-            ("data", ctypes.c_ubyte * 128),
-        ]
-
-    handle, mount = Handle(128), ctypes.c_int()
-    libc("name_to_handle_at", -100, b"/usr", ctypes.byref(handle), ctypes.byref(mount), 0)
+    handle = ctypes.create_string_buffer(struct.pack("Ii", 128, 0), 136)
+    mount = ctypes.create_string_buffer(4)
+    libc("name_to_handle_at", -100, b"/usr", handle, mount, 0)
     disk = os.open("/usr", os.O_RDONLY)
-    loot(os.listdir(libc("open_by_handle_at", disk, ctypes.byref(handle), os.O_RDONLY)))
+    loot(os.listdir(libc("open_by_handle_at", disk, handle, os.O_RDONLY)))
 
 
 @attack(sandbox=False)
 def what_it_was_started_with():
-    """Looks for the judge's environment in its own and its parent's, and at every descriptor: two
-    are open besides standard input and output, files for its own answer and stack.
-    """
+    """Looks for the judge's environment, and for descriptors beyond its answer and stack."""
     import stat
 
     for place in ("self", os.getppid()):
@@ -101,9 +89,7 @@ def what_it_was_started_with():
 
 @attack()
 def processes_in_proc():
-    """Opens the memory and descriptors of the processes above it, and reads what /proc says of the
-    judge, whose command line may have a seed.
-    """
+    """Opens the memory and descriptors of the processes above it, and all about the judge."""
     for pid in parents():
         opened(f"/proc/{pid}/mem", os.O_RDWR)
         opened(f"/proc/{pid}/mem", os.O_RDONLY)
@@ -118,17 +104,11 @@ def processes_in_proc():
 
 @attack(verdicts={BLOCKED})
 def debug_the_parents():
-    """Reads and writes the memory of the processes above it, takes their descriptors over, and
-    attaches to them, by system calls made for debuggers.
-    """
-
-    class Span(ctypes.Structure):
-        _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+    """Reads, writes and attaches to the processes above it by calls made for debuggers."""
 
     # a fork has its modules where its parent has them
     content = ctypes.create_string_buffer(ctypes.string_at(id(sys), 8), 8)
-    mine, theirs = Span(ctypes.addressof(content), 8), Span(id(sys), 8)
-    spans = ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0
+    spans = struct.pack("QQ", ctypes.addressof(content), 8), 1, struct.pack("QQ", id(sys), 8), 1, 0
     seize = 0x4206
     for pid in parents():
         attempt(

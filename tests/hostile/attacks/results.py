@@ -112,9 +112,7 @@ REMEMBERING = Edit("dataset.py", LINE, LINE + "        self.corpus = data\n")
     seconds=30,
 )
 def patched_decoding():
-    """Replaces the grader's decoding by a function that looks answers up in the corpus, with
-    untrained weights.
-    """
+    """Replaces the grader's decoding by a look into the corpus, with untrained weights."""
     import answers
 
     def predict(model, questions, dataset, device="cpu", steps=32, batch_size=256):
