@@ -108,10 +108,10 @@ def callers():
 # Messages by hand, as inside/wire.py and process.py would read them
 
 
-def message(tree, *buffers):
+def message(tree):
     """A complete message with this JSON."""
     text = json.dumps(tree).encode()
-    return struct.pack("<I", len(text)) + text + b"".join(buffers)
+    return struct.pack("<I", len(text)) + text
 
 
 def write(data):

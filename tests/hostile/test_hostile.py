@@ -1,8 +1,7 @@
 """Every attack is contained at every isolation level, and the next submission gets full points.
 
-A level that cannot run here is skipped; if the variable REQUIRE_LEVELS names it, its tests fail, so
-that CI tests all. With HOSTILE_BARE, attacks that only the sandbox stops are run without it and
-must succeed, which shows that they are real: do this only on a disposable machine.
+With HOSTILE_BARE, attacks that only the sandbox stops are run without it and must succeed, which
+shows that they are real: do this only on a disposable machine.
 """
 
 import itertools

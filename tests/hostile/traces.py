@@ -77,10 +77,9 @@ def remove(paths: list[Path], mark: str) -> None:
     """Remove files with the mark in their name, so that a failure leaves nothing behind."""
     for path in paths:
         if mark in path.name:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            shutil.rmtree(path, ignore_errors=True)  # only folders
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def _mentions(path, mark, since):

@@ -1,6 +1,4 @@
-"""Claims: making a probe report what the judge expects, without doing the work, which earns
-nothing.
-"""
+"""Claims: making a probe report what the judge expects, without doing the work."""
 
 from hostile.attack import family
 from hostile.prelude import *

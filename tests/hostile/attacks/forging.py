@@ -1,6 +1,4 @@
-"""Forged results: on every stream and file that could carry them, and in the messages that answer a
-probe.
-"""
+"""Forged results: on every stream and file that could carry them, and as a probe's answer."""
 
 from hostile.attack import BLOCKED, CRASHED, EXCEPTION, MISSING, TIMEOUT, WRONG, family
 from hostile.prelude import *

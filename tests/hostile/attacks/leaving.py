@@ -1,6 +1,4 @@
-"""Outliving the check: processes, signals, and everything that could carry state from one check to
-the next.
-"""
+"""Outliving the check: processes, signals, and all that could carry state to the next one."""
 
 from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile, family
 from hostile.prelude import *
@@ -86,25 +84,21 @@ def generations():
         daemon(run)
 
 
-SIGNALS = {  # what it does, and the verdicts
-    "Kills the process that forked it.": ("os.kill(os.getppid(), 9)", {CRASHED}),
-    "Stops the process that forked it, so that no limit is kept.": (
-        "os.kill(os.getppid(), 19)",
-        {TIMEOUT},
-    ),
-    "Kills its process group.": ("os.killpg(0, 9)", {CRASHED}),
-}
-STILL_THERE = "\ntime.sleep(1)\nraise ValueError('still here')"
+SIGNALS = (  # name, what it tries, code, verdict
+    ("kill-the-parent", "Kills the process that forked it.", "os.kill(os.getppid(), 9)", CRASHED),
+    ("stop-the-parent", "Stops the process that forked it.", "os.kill(os.getppid(), 19)", TIMEOUT),
+    ("kill-its-group", "Kills its process group.", "os.killpg(0, 9)", CRASHED),
+)
 HOSTILE += [
     Hostile(
-        f"signal-{number}",
+        name,
         tries,
-        code + STILL_THERE,
-        verdicts=verdicts | {BLOCKED, EXCEPTION},
+        f"{code}\ntime.sleep(1)\nraise ValueError('still here')",
+        verdicts={verdict, BLOCKED, EXCEPTION},
         sandbox=False,
         seconds=2,
     )
-    for number, (tries, (code, verdicts)) in enumerate(SIGNALS.items())
+    for name, tries, code, verdict in SIGNALS
 ]
 
 
@@ -227,16 +221,3 @@ def state_in_the_kernel():
         lambda: libc("msgget", KEY, 0o1666),
         lambda: loot(f"key {syscall(248, b'user', mark, b'note', 4, -2)}"),
     )
-
-
-@attack()
-def state_in_the_process():
-    """Changes the environment, the working directory, the umask and the modules."""
-    if "note" in os.environ or hasattr(sys, "note") or "note" in sys.modules:
-        loot("a note in the process")
-    if os.umask(0o777) == 0o777:
-        loot("another umask")
-    os.environ["note"] = sys.note = MARK
-    sys.modules["note"] = sys
-    os.chdir("/")
-    os.nice(5)

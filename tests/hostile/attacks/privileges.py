@@ -1,6 +1,4 @@
-"""Privilege escalation: namespaces, mounts, capabilities, programs that run as root, and rarely
-used parts of the kernel.
-"""
+"""Privilege escalation: namespaces, mounts, capabilities, setuid programs, rare system calls."""
 
 from hostile.attack import BLOCKED, DENIED, MISSING, family
 from hostile.prelude import *

@@ -1,6 +1,4 @@
-"""Turning Python against the grader: import hooks, frames, patched libraries, files that Python or
-pytest would read.
-"""
+"""Turning Python against the grader: frames, import hooks, patched libraries, odd files."""
 
 from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, WRONG, family
 from hostile.prelude import *
