@@ -6,7 +6,10 @@ import csv
 import json
 import os
 import random
+import re
 import subprocess
+import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,19 +19,21 @@ from batch_work import Here
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
 from checks.support.session import Setting
-from helpers import SOLUTION
-from instructor import ROOT
+from helpers import ROOT, SOLUTION, manifest_text
 from instructor.commands import parse
 from instructor.course import read_course
 from instructor.grading import command
-from instructor.grading.database import TAKEN_IN, State
 from instructor.grading.decision_files import COLUMNS
+from instructor.grading.finding.commits import take_commit
+from instructor.grading.finding.find import find_submissions
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.graded_class import load_class
-from instructor.grading.grades import Entry, GradedClass, Person, Submission
+from instructor.grading.grades import Entry, GradedClass, Person
 
 CODE = (SOLUTION / "model.py").read_text(encoding="utf-8")
 HOME = "src/submission"  # where a clone has it
+# the command line, with a stand-in for grading
+QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_work.py")]
 
 # Folders and commands
 
@@ -38,6 +43,17 @@ def hand_in(folder, *names):
     for name in names:
         (folder / name).mkdir(parents=True)
         (folder / name / "model.py").write_text(f"# {name}\n", encoding="utf-8")
+    return folder
+
+
+def students(folder, count, **special):
+    """Put folders of submissions into a folder, which is returned; `special` names files to put
+    into some of them.
+    """
+    hand_in(folder, *(f"student{n:02}" for n in range(count)))
+    for name, which in special.items():
+        for n in which:
+            (folder / f"student{n:02}" / name.replace("_", "-")).touch()
     return folder
 
 
@@ -56,18 +72,33 @@ def set_up(out, **settings):
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
     """A function that grades the class in tmp_path/out, with the submissions in tmp_path/class; it
-    returns the exit code. Settings stay for later calls.
+    returns the exit code. Settings stay for later calls; `people` is the text of the roster.
     """
     monkeypatch.setattr(Setting, "isolation", lambda self: None)
     monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
+    monkeypatch.setattr("instructor.grading.fingerprint.Fingerprints", fingerprints)
     settings = {"submissions": ["../class"]}
 
-    def grade(*arguments, engine=None, **changes):
+    def grade(*arguments, engine=None, people=None, **changes):
         monkeypatch.setattr(command, "make_engine", lambda *_: engine or Here())
         settings.update(changes)
+        if people:
+            (tmp_path / "roster.csv").write_text(people, encoding="utf-8")
+            settings["roster"] = "../roster.csv"
         return cli("grade", set_up(tmp_path / "out", **settings), *arguments)
 
     return grade
+
+
+PRINTS = {}
+
+
+def fingerprints(manifest, setting):
+    """The fingerprints, computed once: no test changes a check's files."""
+    key = repr((manifest, setting))
+    if key not in PRINTS:
+        PRINTS[key] = Fingerprints(manifest, setting)
+    return PRINTS[key]
 
 
 def cli(*arguments):
@@ -79,6 +110,14 @@ def cli(*arguments):
 def entries(tmp_path):
     """The entries of the class in tmp_path/out, by the person's id."""
     return {entry.person.id: entry for entry in load_class(tmp_path / "out").entries}
+
+
+def verdicts(out):
+    """What was graded in the folder of a class: {person: {check: (verdict, score)}}."""
+    return {
+        entry.person.id: {check["id"]: (check["verdict"], check["score"]) for check in entry.checks}
+        for entry in load_class(out).entries
+    }
 
 
 def rows(path):
@@ -98,6 +137,34 @@ def decide(tmp_path, *lines, file="overrides.csv"):
     path = tmp_path / "out" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([",".join(header), *lines, ""]), encoding="utf-8")
+
+
+@pytest.fixture
+def use_manifest(tmp_path, monkeypatch):
+    """A function that sets the text of the manifest."""
+
+    def use(text):
+        (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
+        for module in ("instructor.grading.graded_class", "checks.support.session"):
+            monkeypatch.setattr(f"{module}.MANIFEST", tmp_path / "manifest.toml")
+
+    return use
+
+
+def with_points(id, points):
+    """The text of the manifest in which a check has other points, and so has its question; without
+    points, it has no such check.
+    """
+    check, text = MANIFEST.checks[id], manifest_text()
+    if not points:
+        text = re.sub(rf'(?s)\[\[check\]\]\nid = "{id}".*?(?=\n\[\[check\]\]|\Z)', "", text)
+    of_question = MANIFEST.questions[check.question].points - check.points + points
+    for table, value in (
+        (f'id = "{id}"', points),
+        (rf"\[questions.{check.question}\]", of_question),
+    ):
+        text = re.sub(rf"(?s)({table}.*?points = )[\d.]+", rf"\g<1>{value:g}", text, count=1)
+    return text
 
 
 # Clones
@@ -152,6 +219,16 @@ def clone(origin: Path, to: Path, *options: str) -> Path:
     return to
 
 
+def take(tmp_path: Path, at, **options):
+    """Take the commit that counts of the one clone in tmp_path/class; returns the submission, and
+    its problem or the remarks.
+    """
+    (found,) = find_submissions(tmp_path / "class")
+    found = replace(found, source=tmp_path / "taken" / "ada.zip")
+    found, _, remarks = take_commit(found, at, **options)
+    return found, found.problem or remarks
+
+
 # Grades
 
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
@@ -162,13 +239,12 @@ GIVEN = "Ada Bilal Chiara Dmitri Elif Fatou Grace Hiroshi Inés Jürgen".split()
 FAMILY = "Aalto Bhatt Castillo Diallo Eriksson Fischer García Haddad O'Neill Zhang".split()
 OTHERS = ["李小龍", "محمد الفارسي", "שרה לוי", "Ελένη Παπαδοπούλου", "अनन्या शर्मा"]
 
-# What goes wrong, how often, and which checks it costs, with what is said.
-MISTAKES = """
-0.12 | 1c-4-hidden | wrong answer | A truncated length of {k} never came in {n} examples.
-0.13 | 1h-3-basic 1h-5-hidden | wrong answer | x: 0.{n} off at [0, 0, 1, 0].
-0.06 | 1h-6-basic 1h-7-hidden | timeout | Nothing came in {k} seconds.
-0.08 | 1f-3-basic 5e-0-basic | not implemented | helper.py:106  pretrain
-"""
+MISTAKES = (  # how often, which checks it costs, how they end, and what is said
+    (0.12, "1c-4-hidden", "wrong answer", "A truncated length of {k} never came in {n} examples."),
+    (0.13, "1h-3-basic 1h-5-hidden", "wrong answer", "x: 0.{n} off at [0, 0, 1, 0]."),
+    (0.06, "1h-6-basic 1h-7-hidden", "timeout", "Nothing came in {k} seconds."),
+    (0.08, "1f-3-basic 5e-0-basic", "not implemented", "helper.py:106  pretrain"),
+)
 
 
 def fail(report, id, verdict, details, share=0.0):
@@ -217,9 +293,8 @@ def make_class(people=200, seed=1):
             entry.refused = "submission.zip is an HTML page, not a zip file."
             continue
         entry.report = full_report(rng)
-        for line in MISTAKES.strip().splitlines():
-            often, ids, verdict, text = line.split(" | ")
-            if rng.random() < float(often):
+        for often, ids, verdict, text in MISTAKES:
+            if rng.random() < often:
                 said = text.format(n=rng.randrange(100, 900), k=rng.randrange(5, 30))
                 for id in ids.split():
                     fail(entry.report, id, verdict, said)
@@ -247,22 +322,3 @@ def _unusual(graded):
     stranger.person = Person("guest", "A. Guest", enrolled=False)
     graded.marked_twice.append(("1g-0-written", 1.5, 1))
     graded.conflicts.append("1g-0-written of Ada: 1.5 by Kim, 1 by Lee.")
-
-
-def keep_class(graded, out):
-    """Put a class into a folder, as `grade` leaves it; what staff decided is not in it."""
-    set_up(out, title=graded.title, due=graded.due.isoformat() if graded.due else "")
-    with State(out, make=True) as state:
-        fingerprints = Fingerprints(graded.manifest, Setting(hidden=True, seconds=240))
-        wanted = {TAKEN_IN: fingerprints.intake, **fingerprints.wanted}
-        state.put(seed="1")
-        submissions = []
-        for entry in graded.entries:
-            id, digest = entry.person.id, "" if entry.refused else entry.person.id
-            if entry.source:
-                time = entry.submitted and entry.submitted.isoformat()
-                row = entry.source, id, b"", digest, time, None, entry.refused
-                submissions.append(Submission(*row))
-            if entry.report:
-                state.put_report(digest, wanted, entry.report | {"refused": ""})
-        state.put_found([entry.person for entry in graded.entries], submissions)

@@ -10,12 +10,22 @@ from dataclasses import replace
 
 import pytest
 from batch_work import Here, run
-from classes import MANIFEST, cli, decide, entries, grade, hand_in, page_of, rows, set_up
+from classes import (
+    MANIFEST,
+    cli,
+    decide,
+    entries,
+    grade,
+    hand_in,
+    page_of,
+    rows,
+    use_manifest,
+    with_points,
+)
 
 from common.files import UserError
 from helpers import manifest_text
 from instructor.grading import text
-from instructor.grading.decisions import Decisions, Mark, Part
 from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Submission
 from instructor.grading.pages import feedback_file
@@ -23,10 +33,8 @@ from instructor.grading.settings import read_settings
 
 # ruff: noqa: F401, F811
 CHECKS = MANIFEST.checks
-TEXT = manifest_text()
 PART = next(id for id, check in CHECKS.items() if not check.coded)
 MOST = CHECKS[PART].points
-EVA = "written/eva.csv"
 
 
 @pytest.fixture
@@ -47,6 +55,12 @@ def written(tmp_path):
     return {id: entry.written.get(PART) for id, entry in entries(tmp_path).items()}
 
 
+def write(tmp_path, name, content):
+    """Write a file of the class."""
+    content = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "out" / name).write_bytes(content)
+
+
 def history(tmp_path, **of):
     """The rows of the history with these values."""
     found = rows(tmp_path / "out" / "history.csv")
@@ -61,10 +75,8 @@ def test_marks_count_and_one_that_vanishes_is_said(tmp_path, graded, grade, caps
     marks(tmp_path, "eva", ("ada", '"1,5"'), ("ben", 0.5))
     grade()
     assert written(tmp_path) == {"ada": 1.5, "ben": 0.5} and "by eva" in page_of(tmp_path, "ada")
-    said = (
-        f"'ada': {text.points(before)}, now {text.points(before + 1.5)}: mark {PART}: 1.5 (by eva)"
-    )
-    assert said in capsys.readouterr().out
+    totals = f"{text.points(before)}, now {text.points(before + 1.5)}"
+    assert f"'ada': {totals}: mark {PART}: 1.5 (by eva)" in capsys.readouterr().out
     marks(tmp_path, "eva", ("ada", 1.5))
     grade()
     assert written(tmp_path) == {"ada": 1.5, "ben": None}
@@ -88,8 +100,11 @@ def test_each_version_that_was_read_is_kept(tmp_path, graded, grade):
 def test_markers_who_differ_leave_a_part_unmarked_until_it_is_decided(
     tmp_path, graded, grade, capsys
 ):
+    """A comment without points decides nothing."""
     marks(tmp_path, "eva", ("ada", 1), ("ben", 1))
     marks(tmp_path, "tom", ("ada", 2), ("ben", 1))
+    marks(tmp_path, "kim", ("ben", ""))
+    marks(tmp_path, "decided", ("ada", ""))
     grade()
     assert written(tmp_path) == {"ada": None, "ben": 1}
     errors = capsys.readouterr().err
@@ -101,31 +116,16 @@ def test_markers_who_differ_leave_a_part_unmarked_until_it_is_decided(
     assert written(tmp_path) == {"ada": 1.5, "ben": 1} and "differ" not in capsys.readouterr().err
 
 
-def test_a_comment_without_points_decides_nothing():
-    eva, tom = Mark("ada", PART, "eva", None, "good"), Mark("ada", PART, "tom", 1.0, "")
-    head = Mark("ada", PART, "decided", None, "see 2")
-    assert Decisions(marks=(tom, eva)).parts() == {("ada", PART): Part(1.0, "good", {"tom": 1.0})}
-    assert Decisions(marks=(eva, head)).parts() == {("ada", PART): Part(None, "see 2", {})}
-
-
-def test_marks_follow_the_points_of_their_part(tmp_path, graded, grade, monkeypatch):
+def test_marks_follow_the_points_of_their_part(tmp_path, graded, grade, use_manifest):
     """The form says out of how many points they are."""
     form = rows(tmp_path / "out" / "written-form.csv")
     assert {row["id"] for row in form} == {"ada", "ben"}
     row = next(row for row in form if row["rubric"] == PART)
     assert row["max points"] == f"{MOST:g}" and row["points"] == row["comment"] == ""
-    path = tmp_path / "out" / "written" / "eva.csv"
     lines = [f"ada,{PART},{MOST:g},{MOST:g}\n", f"ben,{PART},{MOST:g},{MOST / 2:g}\n"]
-    path.write_text("id,rubric,max points,points\n" + "".join(lines), encoding="utf-8")
-    question = CHECKS[PART].question
-    total = MANIFEST.questions[question].points
-    half = re.sub(rf'(?s)(id = "{PART}".*?points = )[\d.]+', rf"\g<1>{MOST / 2:g}", TEXT, count=1)
-    of_question = rf"(?s)(\[questions.{question}\].*?points = )[\d.]+"
-    half = re.sub(of_question, rf"\g<1>{total - MOST / 2:g}", half, count=1)
-    for changed, share in ((half, 0.5), (TEXT, 1)):
-        (tmp_path / "manifest.toml").write_text(changed, encoding="utf-8")
-        for place in ("instructor.grading.graded_class", "checks.support.session"):
-            monkeypatch.setattr(f"{place}.MANIFEST", tmp_path / "manifest.toml")
+    write(tmp_path, "written/eva.csv", "id,rubric,max points,points\n" + "".join(lines))
+    for manifest, share in ((with_points(PART, MOST / 2), 0.5), (manifest_text(), 1)):
+        use_manifest(manifest)
         grade()
         assert written(tmp_path) == {"ada": share * MOST, "ben": share * MOST / 2}
 
@@ -139,9 +139,7 @@ def test_anonymous_forms_have_codes(tmp_path, grade):
     assert len(shown) == 3 and shown == sorted(shown)
     codes = load_class(tmp_path / "out").codes
     lines = [f"{codes[name]},{PART},{n / 2}\n" for n, name in enumerate(names)]
-    (tmp_path / "out" / "written" / "tom.csv").write_text(
-        "code,rubric,points\n" + "".join(lines), encoding="utf-8"
-    )
+    write(tmp_path, "written/tom.csv", "code,rubric,points\n" + "".join(lines))
     assert [written(tmp_path)[name] for name in names] == [0, 0.5, 1]
 
 
@@ -158,14 +156,14 @@ def test_forms_are_read_as_spreadsheets_save_them(tmp_path, graded, grade, encod
     writer = csv.DictWriter(stream, header, delimiter=delimiter, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(form)
-    (tmp_path / "out" / EVA).write_bytes(stream.getvalue().encode(encoding))
+    write(tmp_path, "written/eva.csv", stream.getvalue().encode(encoding))
     grade()
     assert entries(tmp_path)["ada"].written == {PART: 1.5}
     assert entries(tmp_path)["ben"].written == {PART: 0} and "väl" in page_of(tmp_path, "ada")
 
 
 ADA = f"ada,{PART},"
-BAD = {  # what is said, and the lines below the header, or the whole file
+MARKS = {  # what is said, and the lines below the header, or the whole file
     "line 3: 'ad' is not in this class": f"{ADA}1,\nad,{PART},1,\n",
     "line 2: '1c-0-basic' is not a written part": "ada,1c-0-basic,1,\n",
     **{
@@ -188,26 +186,46 @@ BAD = {  # what is said, and the lines below the header, or the whole file
     "is a spreadsheet": b"PK\x03\x04",
     "no column 'id'": b"",
 }
+OVERRIDES = {
+    "line 2: 'eve' is not in this class": "eve,1,,,,ill",
+    "line 2: a reason is missing": "ada,1,,,,",
+    "line 2: neither": "ada,,,,,why",
+    "line 2: 'x' is not a number": "ada,,,,x,why",
+    "line 2: extension days should be a whole number": "ada,1.5,,,,why",
+    "yes or blank": "ada,,maybe,,,why",
+    "not an automatic check": "ada,,,9z-0-basic,1,why",
+    "a person marks": f"ada,,,{PART},1,why",
+    "not in this class": ",2,,,,ill",
+    "gives 0 to": "ada,,,5f-0-basic,99,why",
+    "neither": "ada,,,5f-0-basic,,why",
+    "extension for 'ada' in 2 lines": "ada,1,,,,a\nada,2,,,,b",
+}
+REQUESTS = {
+    "points without an answer": "ada,5f-0-basic,why,1,",
+    "no check '9z-0-basic'": "ada,9z-0-basic,why,,",
+}
+FILES = {"written/eva.csv": MARKS, "overrides.csv": OVERRIDES, "requests.csv": REQUESTS}
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_a_file_of_marks_that_is_wrong_is_refused_whole(tmp_path, graded, grade, message):
-    before, text = entries(tmp_path), BAD[message]
-    head = "id,rubric,points,comment\n"
-    (tmp_path / "out" / EVA).write_bytes(
-        text if isinstance(text, bytes) else (head + text).encode()
-    )
-    with pytest.raises(UserError, match=re.escape(message)) as error:
-        grade()
-    assert "eva.csv" in str(error.value)
-    (tmp_path / "out" / EVA).unlink()
+@pytest.mark.parametrize("file, table", FILES.items(), ids=FILES)
+def test_a_file_that_is_wrong_is_refused_whole(tmp_path, graded, grade, file, table):
+    before = entries(tmp_path)
+    for message, content in table.items():
+        if isinstance(content, bytes):
+            write(tmp_path, file, content)
+        else:
+            decide(tmp_path, content, file=file)
+        with pytest.raises(UserError, match=re.escape(message)) as error:
+            grade()
+        assert file.rpartition("/")[2] in str(error.value)
+    decide(tmp_path, file=file)
     assert entries(tmp_path) == before
 
 
 def test_a_spreadsheet_is_no_file_of_marks_and_its_lock_is_none(tmp_path, graded, grade):
-    (tmp_path / "out" / "written" / ".~lock.eva.csv#").touch()
+    write(tmp_path, "written/.~lock.eva.csv#", "")
     grade()
-    (tmp_path / "out" / "written" / "eva.xlsx").write_bytes(b"PK\x03\x04")
+    write(tmp_path, "written/eva.xlsx", b"PK\x03\x04")
     with pytest.raises(UserError, match="eva.xlsx is a spreadsheet"):
         grade()
 
@@ -217,7 +235,7 @@ def test_ids_that_look_like_formulas(tmp_path, grade):
     grade()
     assert {row["id"] for row in rows(tmp_path / "out" / "written-form.csv")} == {"'=2+3", "ben"}
     for id in ("'=2+3", "=2+3"):
-        decide(tmp_path, f"{id},{PART},1.,", file=EVA)
+        decide(tmp_path, f"{id},{PART},1.,", file="written/eva.csv")
         assert written(tmp_path)["=2+3"] == 1
 
 
@@ -227,10 +245,9 @@ def test_ids_that_look_like_formulas(tmp_path, grade):
 def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
     names = "ada_LATE_11_1_a.zip ben_12_2_a.zip cy_13_3_a.zip dan_14_4_a.zip"
     hand_in(tmp_path / "class", *names.split())
-    (tmp_path / "roster.csv").write_text("id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n", "utf-8")
     late = {"due": "2026-05-12 23:59 UTC", "late_percent": 10, "canvas_late_days": 2}
     most = CHECKS["5f-0-basic"].points
-    grade(roster="../roster.csv", **late)
+    grade(people="id,canvas_id\nada,11\nben,12\ncy,13\ndan,14\n", **late)
     before = entries(tmp_path)
     assert before["ada"].penalty == 0.2 and "without a time" in page_of(tmp_path, "ada")
     reasons = {"ada": "ill", "ben": "left", "cy": "a slow disk", "dan": "copied 3a"}
@@ -253,32 +270,6 @@ def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
     assert changes == [("1.5 points less", "copied 3a"), ("", "withdrawn")]
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("eve,1,,,,ill", "line 2: 'eve' is not in this class"),
-        ("ada,1,,,,", "line 2: a reason is missing"),
-        ("ada,,,,,why", "line 2: neither"),
-        ("ada,,,,x,why", "line 2: 'x' is not a number"),
-        ("ada,1.5,,,,why", "line 2: extension days should be a whole number"),
-        ("ada,,maybe,,,why", "yes or blank"),
-        ("ada,,,9z-0-basic,1,why", "not an automatic check"),
-        (f"ada,,,{PART},1,why", "a person marks"),
-        (",2,,,,ill", "not in this class"),
-        ("ada,,,5f-0-basic,99,why", "gives 0 to"),
-        ("ada,,,5f-0-basic,,why", "neither"),
-        ("ada,1,,,,a\nada,2,,,,b", "extension for 'ada' in 2 lines"),
-    ],
-)
-def test_overrides_that_are_wrong_are_refused_whole(tmp_path, graded, grade, lines, message):
-    before = entries(tmp_path)
-    decide(tmp_path, lines)
-    with pytest.raises(UserError, match=message):
-        grade()
-    decide(tmp_path)
-    assert entries(tmp_path) == before
-
-
 def test_somebody_who_has_left_stops_nothing(tmp_path, graded, grade, capsys):
     marks(tmp_path, "eva", ("ada", 1), ("ben", 1))
     decide(tmp_path, "ben,2,,,,ill")
@@ -286,18 +277,6 @@ def test_somebody_who_has_left_stops_nothing(tmp_path, graded, grade, capsys):
     shutil.rmtree(tmp_path / "class" / "ben")
     assert grade("--only") == 0 and written(tmp_path) == {"ada": 1}
     assert "eva.csv, line 3: 'ben' has left" in capsys.readouterr().out
-
-
-def test_other_rules_for_late_work_are_told(tmp_path, grade, capsys):
-    hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip")
-    grade(late_percent=10)
-    (before,) = load_class(tmp_path / "out").entries
-    capsys.readouterr()
-    grade(late_percent=20)
-    (after,) = load_class(tmp_path / "out").entries
-    totals = f"{text.points(before.total)}, now {text.points(after.total)}"
-    said = f"{totals}: penalty: 20%, was 10% (for lateness)"
-    assert said in capsys.readouterr().out
 
 
 # Requests
@@ -329,32 +308,23 @@ def test_requests_are_read_beside_what_the_grader_found_and_an_answer_is_an_over
     grade()
     page = (tmp_path / "out" / "requests.html").read_text(encoding="utf-8")
     assert "5f-1-hidden" in page and "In all: " in page
-    for line, message in (
-        (f"ada,{id},why,1,", "points without an answer"),
-        ("ada,9z-0-basic,why,,", "no check '9z-0-basic'"),
-    ):
-        decide(tmp_path, line, file="requests.csv")
-        with pytest.raises(UserError, match=message):
-            grade()
 
 
 # Feedback
 
 
+MOODLE = "Grace Hopper_47_assignsubmission_"
+
+
 @pytest.mark.parametrize(
-    ("system", "entry", "name"),
+    "system, entry, name",
     [
         ("canvas", "hoppergrace_LATE_13_503_hw-1.zip", "hoppergrace_LATE_13_503_hw-1.zip"),
         ("canvas", "hoppergrace_13_503_model.py", "hoppergrace_13_503_model.py.html"),
-        *(
-            ("moodle", f"Grace Hopper_47_assignsubmission_{rest}", f"Grace Hopper_47_{expected}")
-            for rest, expected in (
-                ("file_hw.zip", "assignsubmission_file_feedback.html"),
-                ("file", "assignsubmission_file_feedback.html"),
-                ("file_", "assignsubmission_file_feedback.html"),
-                ("onlinetext.html", "assignsubmission_onlinetext_feedback.html"),
-            )
-        ),
+        ("moodle", f"{MOODLE}file_hw.zip", f"{MOODLE}file_feedback.html"),
+        ("moodle", f"{MOODLE}file", f"{MOODLE}file_feedback.html"),
+        ("moodle", f"{MOODLE}file_", f"{MOODLE}file_feedback.html"),
+        ("moodle", f"{MOODLE}onlinetext.html", f"{MOODLE}onlinetext_feedback.html"),
     ],
 )
 def test_feedback_has_the_name_that_its_system_takes_back(system, entry, name):
@@ -366,37 +336,34 @@ def test_feedback_has_the_name_that_its_system_takes_back(system, entry, name):
 
 
 def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
-    """As an older program wrote it: with options, a roster, marks of two markers and decisions."""
+    """As an older program wrote it: with options, a roster, marks of two markers and decisions.
+    What is in the way is not overwritten.
+    """
     hand_in(tmp_path / "class", "ada", "ben", "cy")
     grade(seed=5)
-    totals = {id: entry.total for id, entry in entries(tmp_path).items()}
-    out = tmp_path / "out"
-    shutil.copy(out / "grades.sqlite", tmp_path / "new.sqlite")
-    for path in [*out.iterdir()]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    _write_version_2(out / "grades.sqlite", tmp_path / "new.sqlite", tmp_path / "class")
-    most = CHECKS["5f-0-basic"].points
+    total, out = entries(tmp_path)["ada"].total, tmp_path / "out"
+    out.rename(tmp_path / "new")
+    out.mkdir()
+    _write_version_2(out / "grades.sqlite", tmp_path / "new/grades.sqlite", tmp_path / "class")
+    (out / "written").mkdir()
+    for path in ("settings.toml", "roster.csv", "written/eva.csv"):
+        write(tmp_path, path, b"mine = 1\n")
+        with pytest.raises(UserError, match=f"{path} is in the way"):
+            cli("grade", out)
+        assert (out / path).read_bytes() == b"mine = 1\n"
+        (out / path).unlink()
     assert cli("grade", out) == 0
     settings = read_settings(out)
     assert settings.late_percent == 10 and settings.roster == (out / "roster.csv").resolve()
     assert settings.grace_minutes == 5 and settings.submissions == (tmp_path / "class",)
-    assert (
-        f"{settings.due:%Y-%m-%d %H:%M} {settings.due.tzinfo}" == "2026-05-12 23:59 Europe/Berlin"
-    )
-    assert sorted(path.name for path in (out / "written").iterdir()) == [
-        "decided.csv",
-        "eva.csv",
-        "tom.csv",
-    ]
+    assert f"{settings.due:%Y-%m-%d %H:%M %Z}" == "2026-05-12 23:59 CEST"
+    made = sorted(path.name for path in (out / "written").iterdir())
+    assert made == ["decided.csv", "eva.csv", "tom.csv"]
+    assert written(tmp_path) == {"ada": 1.5, "ben": 1, "cy": None}
     after = entries(tmp_path)
-    assert {id: entry.written.get(PART) for id, entry in after.items()} == {
-        "ada": 1.5,
-        "ben": 1,
-        "cy": None,
-    }
     assert after["ada"].comments[PART] == "well, done" and after["cy"].excused == "ill"
-    assert after["ben"].scores["5f-0-basic"] == most
-    assert after["ada"].total == totals["ada"] + 1.5
+    assert after["ben"].scores["5f-0-basic"] == CHECKS["5f-0-basic"].points
+    assert after["ada"].total == total + 1.5
     assert [row["why"] for row in history(tmp_path, what="option")] == ["grace is 5"]
     before = {path: path.read_bytes() for path in out.rglob("*.csv")}
     assert cli("grade", out) == 0
@@ -406,42 +373,24 @@ def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
 def _write_version_2(path, new, folder):
     """A state of version 2, with the results of a new one."""
     remembered = {
-        "at": None,
-        "branch": None,
         "due": "2026-05-12T23:59:00 Europe/Berlin",
-        "grace": 5,
-        "late_percent": 10,
-        "late_cap": 100,
-        "free_days": 0,
-        "canvas_late_days": 1,
-        "keep": "latest",
-        "title": None,
-        "handout": None,
-        "preset": None,
-        "data": None,
-        "gold": None,
-        "seconds": 240,
         "submissions": str(folder),
+        **{"grace": 5, "late_percent": 10, "late_cap": 100, "free_days": 0, "canvas_late_days": 1},
+        **{"keep": "latest", "seconds": 240},
+        **dict.fromkeys("at branch title handout preset data gold".split()),
     }
     with sqlite3.connect(path) as old:
         old.executescript(f"""
         ATTACH '{new}' AS new;
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
         CREATE TABLE people (id TEXT PRIMARY KEY, person TEXT NOT NULL);
-        CREATE TABLE handed (
-            label TEXT, person TEXT, source BLOB, digest TEXT, submitted TEXT, late INTEGER,
-            remark TEXT, gone INTEGER);
-        CREATE TABLE gradings (
-            digest TEXT PRIMARY KEY, intake TEXT, refused TEXT, notices TEXT, isolation TEXT,
-            reason TEXT);
-        CREATE TABLE outcomes (
-            digest TEXT, id TEXT, fingerprint TEXT, outcome TEXT, level TEXT, why TEXT);
+        CREATE TABLE handed (label, person, source, digest, submitted, late, remark, gone);
+        CREATE TABLE gradings (digest TEXT PRIMARY KEY, intake, refused, notices, isolation, reason);
+        CREATE TABLE outcomes (digest, id, fingerprint, outcome, level, why);
         CREATE TABLE marks (
-            person TEXT, rubric TEXT, marker TEXT, points REAL, comment TEXT, decides INTEGER,
-            most REAL, source TEXT, at TEXT);
-        CREATE TABLE overrides (person TEXT, kind TEXT, item TEXT, value REAL, reason TEXT);
-        CREATE TABLE history (
-            at TEXT, who TEXT, what TEXT, person TEXT, item TEXT, old TEXT, new TEXT, why TEXT);
+            person, rubric, marker, points REAL, comment, decides INTEGER, most REAL, source, at);
+        CREATE TABLE overrides (person, kind, item, value REAL, reason);
+        CREATE TABLE history (at, who, what, person, item, old, new, why);
         INSERT INTO meta VALUES ('version', '2'), ('seed', '5');
         INSERT INTO people SELECT id, person FROM new.people;
         INSERT INTO handed SELECT label, person, source, digest, submitted, late, remark, 0
@@ -459,53 +408,40 @@ def _write_version_2(path, new, folder):
             ('ben', '{PART}', 'eva', 1, '', 0, {MOST}, 'eva.csv', ''),
             ('ada', '{PART}', 'head', 1.5, 'well, done', 1, {MOST}, 'head.csv', ''),
             ('dan', '{PART}', 'eva', 1, '', 0, {MOST}, 'eva.csv', '');
-        INSERT INTO history VALUES
-            ('2026-01-01', 'kim', 'option', '', '', '', '', 'grace is 5');
+        INSERT INTO history VALUES ('2026-01-01', 'kim', 'option', '', '', '', '', 'grace is 5');
         """)
         roster = json.dumps({"file": "id\nada\nben\ncy\n"})
         for key, value in (("remembered", json.dumps(remembered)), ("roster", roster)):
             old.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
 
-def test_what_is_in_the_way_of_a_conversion_is_not_overwritten(tmp_path, grade):
-    """But a form without lines, which the first run makes, is."""
-    hand_in(tmp_path / "class", "ada", "ben", "cy")
-    grade(seed=5)
-    out = tmp_path / "out"
-    shutil.copy(out / "grades.sqlite", tmp_path / "new.sqlite")
-    (out / "grades.sqlite").unlink()
-    _write_version_2(out / "grades.sqlite", tmp_path / "new.sqlite", tmp_path / "class")
-    for path in ("settings.toml", "roster.csv", "written/eva.csv"):
-        (out / path).write_bytes(b"mine = 1\n")
-        with pytest.raises(UserError, match=f"{path} is in the way"):
-            cli("grade", out)
-        assert (out / path).read_bytes() == b"mine = 1\n"
-        (out / path).unlink()
-    assert cli("grade", out) == 0 and entries(tmp_path)["cy"].excused == "ill"
+# Why totals change
 
 
 def test_totals_that_change_with_more_than_checks_have_a_reason(tmp_path, grade, capsys):
-    """Refused, then not; a fault of the grader; excused by the gradebook; many checks at once."""
-    folder = hand_in(tmp_path / "class", "ada_11_1_a.zip", "ben_12_2_a.zip")
-    (folder / "ada_11_1_a.zip" / "refuse").touch()
+    """Refused, then not; a fault of the grader; many checks at once; other rules for late work;
+    excused by the gradebook.
+    """
+    folder = hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip", "ben_12_2_a.zip")
+    (folder / "ada_LATE_11_1_a.zip" / "refuse").touch()
     (folder / "ben_12_2_a.zip" / "error").touch()
     book = "Student,ID,SIS User ID,SIS Login ID,Section,HW (5)\nA,11,,ada,,{}\nB,12,,ben,,\n"
-    (tmp_path / "roster.csv").write_text(book.format(""), encoding="utf-8")
 
-    def outcome():
-        grade("--again", roster="../roster.csv", title="HW")
-        return capsys.readouterr().out.partition("and why:")[2].split("\n")[1:3]
+    def reasons(*words, **changes):
+        grade(*words, **changes)
+        return capsys.readouterr().out.partition("and why:")[2]
 
-    assert outcome() == []
+    assert reasons(people=book.format(""), title="HW", late_percent=10) == ""
     real = Here()
     real.run = lambda task: run(replace(task, source=str(tmp_path)))
-    grade("--again", engine=real)
-    said = capsys.readouterr().out.partition("and why:")[2]
+    said = reasons("--again", engine=real)
     assert "refused: none, was It is refused. (by the grader)" in said
     assert "more checks" in said and "(the grader had failed)" in said and len(said) < 2500
-    (tmp_path / "roster.csv").write_text(book.format("EX"), encoding="utf-8")
-    grade()
-    assert "now excused: excused: EX (in the gradebook)" in capsys.readouterr().out
+    before = text.points(entries(tmp_path)["ada"].total)
+    said = reasons(late_percent=20)
+    now = text.points(entries(tmp_path)["ada"].total)
+    assert f"'ada': {before}, now {now}: penalty: 20%, was 10% (for lateness)" in said
+    assert "now excused: excused: EX (in the gradebook)" in reasons(people=book.format("EX"))
 
 
 def test_a_form_that_is_missing_is_not_made_blank(tmp_path, graded, grade):

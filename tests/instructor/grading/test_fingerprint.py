@@ -59,17 +59,12 @@ def test_fingerprints_have_what_released_checks_compare_with(tmp_path, monkeypat
     monkeypatch.setattr("instructor.grading.fingerprint.Rounds", lambda: Rounds(tmp_path / "cases"))
     manifest = read_manifest(MANIFEST)
     before = Fingerprints(manifest, Setting()).wanted
-    for question in ("6a", "6e"):
-        content = (RELEASED / f"{question}.zip").read_bytes()
-        path = tmp_path / "cases" / f"{question}.zip"
-        with zipfile.ZipFile(path, "a") as file:
-            file.writestr(f"{question}-0-basic/99", b"another round")
-        after = Fingerprints(manifest, Setting()).wanted
-        path.write_bytes(content)
-        changed = {CHECKS[id].question for id in before if before[id] != after[id]}
-        assert question in changed and changed <= {
-            id for id in manifest.questions if question in {id, *manifest.bases(id)}
-        }
+    with zipfile.ZipFile(tmp_path / "cases" / "6e.zip", "a") as file:
+        file.writestr("6e-0-basic/99", b"another round")
+    after = Fingerprints(manifest, Setting()).wanted
+    changed = {CHECKS[id].question for id in before if before[id] != after[id]}
+    built_on = {id for id in manifest.questions if "6e" in {id, *manifest.bases(id)}}
+    assert "6e" in changed and changed <= built_on
 
 
 @pytest.mark.full

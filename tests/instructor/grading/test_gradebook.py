@@ -56,7 +56,7 @@ def test_no_cell_is_a_formula(text):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    "value, text",
     [
         *((text, text) for text in ("-5", "+49123", "3.25", "00123", "O'Neill", "Smith-Jones")),
         *((text, text) for text in ("李小龍", "محمد", "a@b.example", "x = 1")),
@@ -143,7 +143,7 @@ def test_plain_gradebook_has_everything(graded):
     handed_in = {"section": "Section 2", "source": entry.source, "days late": "2"}
     handed_in |= {"submitted": "2026-05-14T01:02:00+00:00", "penalty": "0.25"}
     sums = {"automatic": cell(automatic), "written": "4.5", "total": cell(automatic + 4.5)}
-    unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     rest = {"1g": "3.5", "3a": "1", "max": REQUIRED}
+    unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     rest["remarks"] = f"{unmarked}; two submissions by one person"
     assert row == person | handed_in | questions | sums | rest
