@@ -11,13 +11,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from helpers import lack
+from helpers import lack, wait_until
 
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.
@@ -111,9 +110,7 @@ def _unpack(archive, into):
 
 
 def _core():
-    """The processor of a container: another one in each process of a test run, so that two
-    containers don't share one.
-    """
+    """The processor of a container: another one in each process of a test run."""
     cores = sorted(os.sched_getaffinity(0))
     return cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(cores)]
 
@@ -165,9 +162,10 @@ def _cgroup(memory):
     try:
         yield made
     finally:
-        for _ in range(100):
-            with contextlib.suppress(OSError):  # the kernel is still ending what was in it
-                folder.rmdir()
-            if not folder.exists():
-                break
-            time.sleep(0.05)
+        wait_until(lambda: _is_removed(folder))  # the kernel is still ending what was in it
+
+
+def _is_removed(folder):
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+    return not folder.exists()

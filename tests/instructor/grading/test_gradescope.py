@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 
 import jsonschema
@@ -22,7 +20,7 @@ from instructor.datasets.worlds.editions import EDITIONS
 from instructor.datasets.worlds.editions import EXERCISES as EXERCISE_SEED
 from instructor.datasets.worlds.exercises import write_exercises
 from instructor.grading.gradescope import build
-from instructor.grading.gradescope.harness import choose_seed, within
+from instructor.grading.gradescope.harness import choose_seed
 from instructor.grading.gradescope.results import graded
 from instructor.mistakes.patches import Edit, Fill, make
 
@@ -94,22 +92,6 @@ def test_the_same_seed_gives_the_same_zip_and_none_another(archive, tmp_path):
     assert build.build(args.out, args)["secret"] != build.build(args.out, args)["secret"]
 
 
-def test_every_check_of_the_zip_can_be_imported(archive, tmp_path):
-    """A module left out of the zip would cost points only once somebody is graded."""
-    shutil.unpack_archive(archive, tmp_path)
-    modules = [
-        ".".join(path.relative_to(root).with_suffix("").parts)
-        for root, folder in ((tmp_path / "src", "checks"), (tmp_path, "instructor"))
-        for path in sorted((root / folder).rglob("*.py"))
-        if not {"given", "solution", "__init__.py"} & set(path.parts)
-    ]
-    assert "checks.problem1.q1h" in modules and "instructor.checks.problem5.q5g" in modules
-    code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, 'src']\nimport {', '.join(modules)}"
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
-    assert run.returncode == 0, run.stderr
-
-
 def test_the_zip_has_no_students_package_and_no_seed(archive):
     with zipfile.ZipFile(archive) as content:
         names = content.namelist()
@@ -122,22 +104,6 @@ def test_the_zip_has_no_students_package_and_no_seed(archive):
         assert [pin for pin in pins if pin.startswith("torch>=")]
         assert not [pin for pin in pins if pin.startswith(("matplotlib", "nvidia"))]
     assert archive.stat().st_size < 20 << 20
-
-
-def test_files_that_git_does_not_track_are_refused(tmp_path, monkeypatch):
-    """A draft would leave the project, and what is missing would be missed in a grade."""
-    for name in ("src/run.py", "src/mine.py", "instructor/checks/q1c.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    for module in ("grading.gradescope", "release"):
-        monkeypatch.setattr(f"instructor.{module}.build.ROOT", tmp_path)
-    for words in (["init", "-q"], ["add", "src/run.py", "instructor"]):
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
-    with pytest.raises(UserError, match="does not track src/mine.py.*git add"):
-        build.sources()
-    (tmp_path / "src" / "mine.py").unlink()
-    packed = [name for name in build.sources() if "/given/" not in name]
-    assert sorted(packed) == ["instructor/checks/q1c.py", "src/run.py"]
 
 
 @pytest.fixture
@@ -171,11 +137,15 @@ def test_a_cohort_of_ones_own_takes_the_place_of_ours(cohort, tmp_path, where):
 @pytest.mark.parametrize("name", [f"data/{EXERCISES[0]}", f"gold/{GOLD_EXERCISES[0]}"])
 def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name):
     (tmp_path / name).unlink()
-    args = options(tmp_path / "a.zip", *cohort)
-    option = f"--{name.partition('/')[0]}"
-    with pytest.raises(UserError, match=f"neither in .*Check {option}. Nothing was written."):
-        args.run(args)
+    refused(f"neither in .*Check --{name.partition('/')[0]}", tmp_path / "a.zip", *cohort)
     assert not (tmp_path / "a.zip").exists()
+
+
+def refused(says, *arguments):
+    """Let the command refuse its arguments."""
+    args = options(*arguments)
+    with pytest.raises(UserError, match=f"{says}.* Nothing was written."):
+        args.run(args)
 
 
 GPU = ("--preset", "gpu", "--gold")
@@ -194,9 +164,7 @@ GPU = ("--preset", "gpu", "--gold")
 )
 def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, arguments, says):
     monkeypatch.chdir(tmp_path)
-    args = options(*arguments)
-    with pytest.raises(UserError, match=f"{says}.* Nothing was written."):
-        args.run(args)
+    refused(says, *arguments)
     assert not list(tmp_path.iterdir())
 
 
@@ -217,15 +185,27 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
     assert choose_seed(*nothing) != choose_seed(*nothing)
 
 
-def test_checks_get_no_more_memory_than_the_container_has():
-    check = CHECKS[0]
-    assert within(check, 64_000) == check
-    assert within(check, 768).memory < 500 and within(check, 100).memory >= 64
-
-
 # In the container
 
 
+def only(*questions, seconds=None):
+    """Lets a container grade these questions alone, each check for so many seconds."""
+
+    def prepare(source):
+        folder = source / "src" / "checks"
+        for part in folder.glob("*/manifest.toml"):
+            part.unlink()
+        text, chosen = manifest_text(), "|".join(questions)
+        if seconds:
+            text = re.sub("(?m)^seconds = .*", f"seconds = {seconds}", text)
+        other = rf'\[questions\.(?!{chosen})|\[\[check\]\]\nid = "(?!{chosen})'
+        tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
+        (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
+
+    return prepare
+
+
+@pytest.mark.full
 @pytest.mark.landlock
 def test_a_right_submission_earns_all_points_in_a_small_container(archive, tmp_path):
     setup = run_in_container(archive, SOLUTION, "/autograder/source/setup.sh")
@@ -252,12 +232,13 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     )
     folder = make(changes, tmp_path / "mine" / "src" / "submission")
     shutil.copy(RESULTS / "rope.finetune.params", folder)
-    lines = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
     # claims that are too few to be looked at
-    claims = [line.partition("\t")[2] for line in lines[:10]] + ["Nowhere"] * 90
-    text = "\n".join(claims) + "\n"
-    (folder / "rope.pretrain.dev.predictions").write_text(text, encoding="utf-8")
-    container = run_in_container(archive, tmp_path / "mine", metadata="-", hidden=NO_BUBBLEWRAP)
+    lines = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()[:10]
+    claims = [line.partition("\t")[2] for line in lines] + ["Nowhere"] * 90
+    path = folder / "rope.pretrain.dev.predictions"
+    path.write_text("\n".join(claims) + "\n", encoding="utf-8")
+    limits = {"hidden": NO_BUBBLEWRAP, "prepare": only("1c", "1d", "1h")}
+    container = run_in_container(archive, tmp_path / "mine", metadata="-", **limits)
     checks = checks_of(container.results)
     assert container.results["extra_data"]["isolation"] == "landlock"
     assert "bwrap is not installed" in container.output and "For staff:" in container.output
@@ -269,23 +250,12 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     assert all(row["value"] == 0 for row in container.results["leaderboard"])
 
 
-def grade_little(source):
-    """Grade 1c and 1d alone, each check for 3 seconds: a hostile submission is soon done, and its
-    other parts are right.
-    """
-    folder = source / "src" / "checks"
-    for part in folder.glob("*/manifest.toml"):
-        part.unlink()
-    text = re.sub("(?m)^seconds = .*", "seconds = 3", manifest_text())
-    other = r'\[questions\.(?!1c|1d)|\[\[check\]\]\nid = "(?!1c|1d)'
-    tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
-    (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
-
-
 @pytest.mark.landlock
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
-    """Where there is no sandbox, the hidden checks don't run, and are locked away."""
+    """Where there is no sandbox, the hidden checks don't run, and are locked away. Of its other
+    parts, some are right.
+    """
     changes = (
         Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
         Fill("finetune", "while True:\n    pass"),
@@ -296,7 +266,8 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
     limits = {"memory": 768, "forbidden": forbidden, "hidden": NO_BUBBLEWRAP}
-    container = run_in_container(archive, folder, prepare=grade_little, **limits)
+    prepare = only("1c", "1d", seconds=3)  # it is soon done
+    container = run_in_container(archive, folder, prepare=prepare, **limits)
     results, checks = container.results, checks_of(container.results)
     extra = results["extra_data"]
     assert extra["isolation"] == isolation and extra["state"] == "graded"
@@ -315,13 +286,15 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
 
 @pytest.mark.landlock
 def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, tmp_path):
-    reference, limits = copy_reference(tmp_path / "reference"), {"forbidden": LANDLOCK}
-    results = run_in_container(archive, reference, hidden=NO_BUBBLEWRAP, **limits).results
+    reference = copy_reference(tmp_path / "reference")
+    limits = {"forbidden": LANDLOCK, "hidden": NO_BUBBLEWRAP, "prepare": only("1c", "1d")}
+    results = run_in_container(archive, reference, **limits).results
     basic = [test for test in checks_of(results).values() if "basic" in test["tags"]]
     assert results["score"] == sum(test["max_score"] for test in basic)
     assert "this is not a grade yet" in results["output"]
 
 
+@pytest.mark.full
 @pytest.mark.landlock
 def test_the_results_are_written_in_time(tmp_path):
     """The seconds for all checks are those of the clock: Gradescope counts these, and keeps nothing
@@ -330,8 +303,7 @@ def test_the_results_are_written_in_time(tmp_path):
     results = run_in_container(built(tmp_path, "--seconds", 10), SOLUTION).results
     assert results["extra_data"]["state"] == "graded"
     late = [test for test in checks_of(results).values() if "timeout" in test["tags"]]
-    used_up = "The time for all checks together was used up"
-    assert late and all(used_up in test["output"] for test in late if "basic" in test["tags"])
+    assert late and all("used up" in test["output"] for test in late if "basic" in test["tags"])
 
 
 @pytest.mark.parametrize("fault", ["nothing", "no Python", "too slow", "no settings", "no checks"])
