@@ -26,14 +26,6 @@ def test_text_is_escaped_and_the_plot_has_a_name():
     assert page.text.count(HOSTILE) == 2  # as the title, and below the axis
 
 
-def test_the_colors_and_the_font_are_the_pages():
-    drawn = draw()
-    assert "stroke: var(--accent)" in drawn and "oklch(var(--light)" in drawn
-    assert "fill: var(--muted)" in drawn and "font-size: 9px" in drawn
-    assert not re.search("#5a1|DejaVu|http|<style", drawn)
-    assert len({pages.hue(number, 8) for number in range(8)}) == 8
-
-
 def test_a_page_may_have_several_plots_and_is_the_same_again():
     first, second = draw("a"), draw("b", 1.5)
     ids = [re.findall(r' id="([^"]*)"', drawn) for drawn in (first, second)]

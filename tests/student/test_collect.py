@@ -12,8 +12,9 @@ import zipfile
 
 import pytest
 
+import collect
 from checks.support.staging import RESULTS, stage
-from helpers import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER, call
 from instructor.mistakes.patches import make
 from jobs.deliverables import ANSWERS, DELIVERABLES, STUDENT_FILES
 from jobs.presets import PRESETS
@@ -23,9 +24,12 @@ from jobs.targets import JOBS, MADE_BY
 NOW = 1_800_000_000
 
 
-def collect(*args, **kwargs):
-    command = [sys.executable, ROOT / "src" / "collect.py", *args]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", **kwargs)
+def collected(folder, out, *options, code=0):
+    """Collect a submission; returns what is printed, or why it is refused."""
+    process = call(collect.main, "--submission", folder, "--out", out, *options)
+    assert process.returncode == code and "Traceback" not in process.stderr
+    assert (process.stderr == "") == (code == 0)
+    return process.stdout if code == 0 else process.stderr
 
 
 @pytest.fixture
@@ -41,28 +45,13 @@ def folder(tmp_path):
     return folder
 
 
-def test_everything_is_put_into_a_zip(folder, tmp_path):
+def test_everything_is_put_into_a_zip_that_the_grader_takes_in(folder, tmp_path):
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-    assert process.returncode == 0 and not process.stderr
-    assert "Warning" not in process.stdout and f"{len(DELIVERABLES)} files" in process.stdout
+    said = collected(folder, tmp_path / "s.zip")
+    assert "Warning" not in said and f"{len(DELIVERABLES)} files" in said
     with zipfile.ZipFile(tmp_path / "s.zip") as archive:
         assert archive.namelist() == list(DELIVERABLES)
         assert all(archive.read(name) == (folder / name).read_bytes() for name in DELIVERABLES)
-
-
-def test_the_zip_does_not_depend_on_when_and_where(folder, tmp_path):
-    assert collect("--submission", folder, "--out", tmp_path / "a.zip").returncode == 0
-    for name in DELIVERABLES:
-        os.utime(folder / name, (NOW - 10**8, NOW - 10**8))
-        (folder / name).chmod(0o600)
-    elsewhere = {"env": {**os.environ, "TZ": "Asia/Tokyo"}, "umask": 0o077}
-    assert collect("--submission", folder, "--out", tmp_path / "b.zip", **elsewhere).returncode == 0
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-
-
-def test_the_grader_takes_it_in(folder, tmp_path):
-    assert collect("--submission", folder, "--out", tmp_path / "s.zip").returncode == 0
     (tmp_path / "staged").mkdir()
     _, notices = stage(tmp_path / "s.zip", tmp_path / "staged")
     results = {path.name for path in (tmp_path / "staged" / RESULTS).iterdir()}
@@ -72,24 +61,34 @@ def test_the_grader_takes_it_in(folder, tmp_path):
         assert staged.read_bytes() == (folder / name).read_bytes()
 
 
+def test_the_zip_does_not_depend_on_when_and_where(folder, tmp_path):
+    collected(folder, tmp_path / "a.zip")
+    for name in DELIVERABLES:
+        os.utime(folder / name, (NOW - 10**8, NOW - 10**8))
+        (folder / name).chmod(0o600)
+    command = [sys.executable, ROOT / "src" / "collect.py", "--submission", folder]
+    elsewhere = {"env": {**os.environ, "TZ": "Asia/Tokyo"}, "umask": 0o077}
+    subprocess.run([*command, "--out", tmp_path / "b.zip"], check=True, **elsewhere)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
 def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, tmp_path):
     for name in ("utils.py", *ANSWERS, *MADE_BY):
         (folder / name).unlink()
     for name in ("rope.finetune.params", "Utils.py.txt", "encoder (1).params"):
         (folder / name).touch()
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-    assert process.returncode == 2 and not (tmp_path / "s.zip").exists() and not process.stdout
-    lines = {line.split()[0]: line for line in process.stderr.splitlines() if line.startswith("  ")}
+    said = collected(folder, tmp_path / "s.zip", code=2)
+    assert not (tmp_path / "s.zip").exists()
+    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith("  ")}
     assert lines.keys() == {"utils.py", *ANSWERS, *MADE_BY}
     assert lines["utils.py"].endswith(" there is 'Utils.py.txt': rename it")
     assert lines["encoder.params"].endswith(" there is 'encoder (1).params': rename it")
     assert lines["rope.finetune.params"].endswith(" (it is empty)")
     assert all(f"./run.sh {job.target}" in lines[job.writes] for job in JOBS.values())
-    assert all("starter" in lines[name] for name in ANSWERS) and "--allow-missing" in process.stderr
+    assert all("starter" in lines[name] for name in ANSWERS) and "--allow-missing" in said
 
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
-    assert process.returncode == 0 and process.stdout.startswith("Left out")
-    assert all(line in process.stdout for line in lines.values())
+    said = collected(folder, tmp_path / "s.zip", "--allow-missing")
+    assert said.startswith("Left out") and all(line in said for line in lines.values())
     with zipfile.ZipFile(tmp_path / "s.zip") as archive:
         assert archive.namelist() == [name for name in DELIVERABLES if name not in lines]
 
@@ -120,10 +119,9 @@ def test_outdated_results_are_told_with_the_command_that_makes_them_anew(
     folder, tmp_path, newer, outdated
 ):
     os.utime(folder / newer, (NOW + 100, NOW + 100))
-    process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-    assert process.returncode == 0 and (tmp_path / "s.zip").exists()
-    assert ("Warning" in process.stdout) == bool(outdated)
-    warned = [line.split(None, 1) for line in process.stdout.splitlines() if line.startswith("  ")]
+    said = collected(folder, tmp_path / "s.zip")
+    assert ("Warning" in said) == bool(outdated)
+    warned = [line.split(None, 1) for line in said.splitlines() if line.startswith("  ")]
     wanted = [name for name in MADE_BY if name in outdated]
     assert warned == [
         [name, f"{outdated[name]}: ./run.sh {MADE_BY[name].target}"] for name in wanted
@@ -138,9 +136,8 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     write_record(folder / job.writes, Record(ingredients(job, options)))
 
     def warnings():
-        process = collect("--submission", folder, "--out", tmp_path / "s.zip")
-        assert process.returncode == 0 and not process.stderr
-        return [line for line in process.stdout.splitlines() if line.startswith(f"  {job.writes} ")]
+        said = collected(folder, tmp_path / "s.zip")
+        return [line for line in said.splitlines() if line.startswith(f"  {job.writes} ")]
 
     file = folder / "attention.py"
     os.utime(file, (NOW + 100, NOW + 100))
@@ -158,7 +155,6 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     "spoil, complaint",
     [
         (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
-        (lambda path: path.symlink_to("nowhere"), "is a link"),
         (lambda path: path.mkdir(), "is a folder"),
         (lambda path: os.mkfifo(path), "no regular file"),
     ],
@@ -167,9 +163,8 @@ def test_what_is_no_file_is_refused(folder, tmp_path, spoil, complaint):
     (folder / "helper.py").unlink()
     spoil(folder / "helper.py")
     (tmp_path / "s.zip").write_bytes(b"the one before")
-    words = ("--submission", folder, "--out", tmp_path / "s.zip", "--allow-missing")
-    process = collect(*words, timeout=60)
-    assert process.returncode == 2 and complaint in process.stderr and "helper.py" in process.stderr
+    said = collected(folder, tmp_path / "s.zip", "--allow-missing", code=2)
+    assert complaint in said and "helper.py" in said
     assert (tmp_path / "s.zip").read_bytes() == b"the one before"
 
 
@@ -196,7 +191,7 @@ def test_code_that_is_not_ready_is_warned_of(folder, tmp_path):
     (folder / "model.py").write_text("x = 1\ndef (\n", encoding="utf-8")
     (folder / "helper.py").write_text("x = 1\n", encoding="utf-16")
     (folder / "encoder.params").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
-    said = collect("--submission", folder, "--out", tmp_path / "x.zip").stdout
+    said = collected(folder, tmp_path / "x.zip")
     assert "not filled in (1c: CharCorruptionDataset.__getitem__)" in said
     assert "model.py, line 2" in said and "  helper.py is not UTF-8 but UTF-16." in said
     assert "  encoder.params: It is a pointer of Git LFS" in said
@@ -222,10 +217,9 @@ CHOSEN = (SOLUTION / CHOICES).read_text(encoding="utf-8")
 )
 def test_what_is_not_filled_in_is_warned_of(folder, tmp_path, name, content, line):
     (folder / name).write_text(content, encoding="utf-8", newline="")
-    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert process.returncode == 0
-    assert ("cannot have full points yet" in process.stdout) == bool(line)
-    lines = [line.strip() for line in process.stdout.splitlines() if name in line]
+    said = collected(folder, tmp_path / "x.zip")
+    assert ("cannot have full points yet" in said) == bool(line)
+    lines = [line.strip() for line in said.splitlines() if name in line]
     says = f"{name}, line {line}: not filled in ({ANSWERS[name]}: your answers)"
     assert lines == [says] * bool(line)
 
@@ -234,17 +228,14 @@ def test_what_is_not_filled_in_is_warned_of(folder, tmp_path, name, content, lin
     "name, content, warning",
     [
         (HAND, b'{\n "scores": [1,]\n}', f"{HAND}, line 2: "),
-        (HAND, b"\xff\xfe\x00", f"{HAND}: "),
         (HAND, b"[" * 200_000, f"{HAND}: "),
         (HAND, b'{"scores": ' + b"9" * 10_000 + b"}", f"{HAND}: "),
         (CHOICES, b"[spam_filter\n", f"{CHOICES}: "),
         (CHOICES, b"\xff\xfe\x00", f"{CHOICES} is not UTF-8 but UTF-16"),
         (CHOICES, b"x = " + b"[" * 5_000, f"{CHOICES}: "),
-        (CHOICES, b"x = " + b"9" * 10_000, f"{CHOICES}: "),
     ],
-    ids=range(8),
+    ids=range(6),
 )
 def test_what_cannot_be_read_is_warned_of(folder, tmp_path, name, content, warning):
     (folder / name).write_bytes(content)
-    process = collect("--submission", folder, "--out", tmp_path / "x.zip")
-    assert process.returncode == 0 and not process.stderr and f"  {warning}" in process.stdout
+    assert f"  {warning}" in collected(folder, tmp_path / "x.zip")

@@ -99,13 +99,12 @@ def test_what_a_save_changed_is_written(watched):
     first = report(["1h-2-basic", "1h-9-basic"])
     second = report(["1h-3-basic", "1h-9-basic"])
     shown = watched.run(first, [lambda: watched.save("x = 1\n")], [second])
-    points = {id: COURSE.checks[id].points for id in IDS}
-    assert "attention.py changed" in shown
+    before, after, total = (
+        sum(COURSE.checks[id].points for id in ids) for ids in (["1h-3-basic"], ["1h-2-basic"], IDS)
+    )
+    assert "attention.py changed" in shown and f"{before:g} -> {after:g} of {total:g}" in shown
     assert "Now passing: 1h-2-basic\n" in shown and "Now failing: 1h-3-basic\n" in shown
     assert "Still failing: 1h-9-basic\n" in shown
-    assert f"{points['1h-3-basic']:g} -> {points['1h-2-basic']:g} of {sum(points.values()):g}" in (
-        shown
-    )
     assert "wrong answer: 1h-3-basic\n" in shown and "    off by one\n" in shown
     assert "Again: again ['1h-3-basic'] 7" in shown
     assert shown.count("1h-9-basic") == 1, "its failure is the same as before"
@@ -114,37 +113,33 @@ def test_what_a_save_changed_is_written(watched):
 
 
 def test_only_a_change_of_the_submission_is_graded(watched):
-    saves = [
+    """Also of new, deleted and renamed files, of any folder."""
+    code, other = watched.folder / "attention.py", watched.folder / "problem5"
+    other.mkdir()
+
+    def rename():
+        watched.save("x = 3\n", "attention.py.tmp")
+        os.replace(watched.folder / "attention.py.tmp", code)
+
+    others = [
         lambda: None,
-        lambda: os.utime(watched.folder / "attention.py", (1, 1)),
+        lambda: os.utime(code, (1, 1)),
         lambda: watched.save("x = 0\n"),
         lambda: watched.save("a plan", "notes.txt"),
         lambda: (watched.folder / "__pycache__").mkdir(),
         lambda: watched.save("old", "attention.py~"),
     ]
-    watched.run(report(IDS), saves)
-    assert watched.seeds == []
-
-
-def test_new_deleted_and_renamed_files_count(watched):
-    other = watched.folder / "problem5"
-    other.mkdir()
-
-    def rename():
-        watched.save("x = 3\n", "attention.py.tmp")
-        os.replace(watched.folder / "attention.py.tmp", watched.folder / "attention.py")
-
     saves = [
         lambda: watched.save("y = 0\n", "problem5/encoder.py"),
         (other / "encoder.py").unlink,
         lambda: watched.save("{}", "problem5/hand_attention.json"),
         rename,
-        (watched.folder / "attention.py").unlink,
+        code.unlink,
     ]
-    shown = watched.run(report(IDS), saves, [report(IDS) for _ in saves])
+    shown = watched.run(report(IDS), [*others, *saves], [report(IDS) for _ in saves])
     assert shown.count("problem5/encoder.py changed") == 2
     assert shown.count("problem5/hand_attention.json changed") == 1
-    assert watched.graded[3:] == ["x = 3\n", None]
+    assert watched.graded == ["x = 0\n"] * 3 + ["x = 3\n", None]
 
 
 def test_a_file_is_graded_when_it_is_complete(watched):
@@ -157,9 +152,11 @@ def test_a_file_is_graded_when_it_is_complete(watched):
 
 
 def test_what_cannot_be_graded_does_not_end_it(watched):
-    first, last = report(IDS), report(IDS[:1])
-    saves = [lambda: watched.save("x = 1\n"), lambda: watched.save("x = 2\n")]
-    shown = watched.run(first, saves, [UserError("It is a link."), last])
+    """Ctrl-C does; in a grading, the one before is the last."""
+    last = report(IDS[:1])
+    saves = [lambda n=n: watched.save(f"x = {n}\n") for n in (1, 22, 333)]
+    gradings = [UserError("It is a link."), last, lambda finished: interrupt()]
+    shown = watched.run(report(IDS), saves, gradings)
     assert "  It is a link.\n" in shown and "Now passing: 1h-3-basic, 1h-9-basic" in shown
     assert watched.last is last
 
@@ -171,12 +168,6 @@ def test_when_all_pass_it_grades_with_new_inputs_and_stays_with_those_that_fail(
     assert "new random inputs" in shown and "Now failing: 1h-3-basic\n" in shown
     assert watched.seeds[0] == 7 != watched.seeds[1] == watched.seeds[2]
     assert f"Again: again ['1h-3-basic'] {watched.seeds[1]}" in shown and not watched.last.passed
-
-
-def test_ctrl_c_during_a_grading_leaves_the_one_before(watched):
-    first = report(IDS)
-    watched.run(first, [lambda: watched.save("x = 1\n")], iter(interrupt, None))
-    assert watched.last is first
 
 
 def test_a_save_during_a_grading_ends_it(watched):
@@ -209,22 +200,22 @@ def test_a_session(tmp_path):
     )
     late = threading.Timer(100, process.kill)
     late.start()
+    lines = []
     try:
-        shown = next((line for line in process.stdout if line.startswith("Watching")), "")
-        assert "Ctrl-C" in shown
-        content["output"][0][0] += 1
-        answers.write_text(json.dumps(content), encoding="utf-8")
-        shown = []
         for line in process.stdout:
-            shown.append(line)
-            if " -> " in line:
+            lines.append(line)
+            if line.startswith("Watching"):
+                content["output"][0][0] += 1
+                answers.write_text(json.dumps(content), encoding="utf-8")
+            elif " -> " in line:
                 break
         process.send_signal(signal.SIGINT)
         rest, errors = process.communicate()
     finally:
         late.cancel()
         process.kill()
-    shown = "".join(shown)
+    shown = "".join(lines)
+    assert "Ctrl-C" in shown
     assert "problem5/hand_attention.json changed" in shown and "output[0] is off" in shown
     assert "Now failing: 5a-0-basic" in shown and "grader error" not in shown
     assert process.returncode == 1 and errors == "" and "Traceback" not in rest
