@@ -153,6 +153,8 @@ ENCODERS = [
          encoder(count="(~padding).sum(1, keepdim=True)"), (RARE_TOKENS, SEEN_RARE)),
     misconception("encoder-cls-last", "Pooling cls takes the last position.",
          encoder(cls="x[:, -1]"), (POOLS, WHOLE, SEEN_POOLS)),
+    edge("encoder-mean-of-two", "The mean of a single word is divided by 2.",
+         encoder(count="(~padding).sum(1, keepdim=True).clamp(min=2)"), (RARE_TOKENS, SEEN_RARE)),
     edge("encoder-pad-at-the-end-only", "PAD is looked for only behind the last other token.",
          encoder(padding="(idx != PAD).flip(1).cumsum(1).flip(1) == 0"), (RARE_TOKENS, SEEN_RARE)),
     misconception("encoder-unk-is-pad", "UNK counts as padding, too.",

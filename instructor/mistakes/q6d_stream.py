@@ -113,6 +113,9 @@ else:
        ("positions = sorted(self.held[self.held >= 0].tolist())",
         "positions = [p for p in sorted(self.held[self.held >= 0].tolist()) if p >= self.length - "
         "self.ring]")), KEPT),
+    edge("stream-bytes-of-nothing", "Bytes are counted of a cache that is not there yet.",
+         (Fill("StreamingAttention.cache_bytes", "size = self.keys.nbytes + self.values.nbytes"),),
+         ("6d-17-basic",)),
     edge("stream-bytes-times-four", "Four bytes are counted for each number, whatever its dtype.",
          edit(("self.keys.nbytes + self.values.nbytes",
                "4 * (self.keys.numel() + self.values.numel())")), ("6d-17-basic",)),

@@ -135,6 +135,8 @@ STACKS = [
          edit(SCALE, "std / math.sqrt(n_layer)"), (STACK,)),
     slip("init-proj-alone", "The last nn.Linear of each mlp is not scaled.", edit(LINEARS, "pass"),
          (STACK,)),
+    edge("init-all-but-the-first-of-mlp", "Of an mlp with three nn.Linear, two are scaled.",
+         edit(LINEARS, LINEARS.replace("[-1:]", "[1:]")), (STACK,)),
     edge("init-children-of-mlp",
          "The last nn.Linear of an mlp is looked for among its children; it can be further inside.",
          edit(LINEARS, LINEARS.replace("modules()", "children()")), (STACK,)),

@@ -178,14 +178,17 @@ def options(rng, large):
 
 @draws(ENCODER, "5e-10-basic", "5e-11-hidden")
 def rare_tokens(rng, large):
-    """PAD anywhere, also in front; a row of only PAD; inputs that are too long, and options that
-    do not exist.
+    """PAD anywhere, also in front; a row of only PAD, and one of a single word; inputs that are
+    too long, and options that do not exist.
     """
     calls = each_pooling(rng, large)
     for call in calls:
         idx = call["idx"] = rng.permuted(call["idx"], axis=1)
         idx[1:, 0] = 0 if call["config"]["pooling"] != "cls" else rng.integers(1, 4, 3)
         idx[2] = 0
+        word = np.zeros_like(idx[:1])
+        word[0, 0 if call["config"]["pooling"] == "cls" else 2] = rng.integers(1, 4)
+        call["idx"] = np.vstack((idx, word))
     # Without positions, a word's place does not matter, and position 0 is PAD in both rows.
     swapped = encoder(rng, 2, 5, large, pooling="cls", positions="none", n_layer=1)
     swapped["idx"] = np.array([[0, 1, 2, 3, 4], [0, 4, 3, 2, 1]])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from checks.problem6.q6d_attention import LONG
-from checks.problem6.q6d_module import CACHE, LAYER, STREAM, draw_layer
+from checks.problem6.q6d_module import CACHE, LAYER, NEW, STREAM, draw_layer
 from instructor.checks.drawing import draws
 from instructor.checks.problem6.q6d import draw_spec, pattern, spec
 from instructor.checks.problem6.q6d_attention import draw_long, inputs
@@ -182,6 +182,14 @@ def caches(rng, large):
         stream(rng, of(T + 5, (far,)), T, 2),
         *wide,
     ]
+
+
+@draws(NEW, "6d-17-basic")
+def nothing_read(rng):
+    """Nothing is cached before the first call."""
+    drawn = layer(rng, (2, 2), pattern(3, (8,)))
+    methods = "cached_positions", "cache_bytes"
+    return [({"layer": drawn, "method": name}, " before its first append") for name in methods]
 
 
 @draws(STREAM, "6d-21-basic")

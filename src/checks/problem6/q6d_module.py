@@ -234,6 +234,19 @@ def stream_as_written(inputs: dict) -> str:
     return words
 
 
+@probe(uses=(draw_layer, make_layer))
+def start_stream(layer, method):
+    """Call a method of a stream that has read nothing."""
+    from submission.problem6.efficient_attention import StreamingAttention
+
+    return {"output": getattr(StreamingAttention(make_layer(layer)[0]), method)()}
+
+
+def start_as_written(inputs: dict) -> str:
+    """The same, as a student would write it."""
+    return f"StreamingAttention({made(inputs['layer'])}).{inputs['method']}()"
+
+
 @dataclass(frozen=True)
 class Steps:
     """What a stream is after each call of append: a number, or a list of positions.
@@ -292,3 +305,4 @@ CACHE = replace(
         "bytes": Steps("cache_bytes()", Bytes()),
     },
 )
+NEW = Asked(start_stream, start_as_written, {"output": Exact()})

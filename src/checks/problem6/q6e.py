@@ -197,7 +197,8 @@ def initialize(n_layer, std, unusual, seed):
     parts |= {"conv": nn.Conv1d(C, C, 1), "head": nn.Linear(C, C)}
     if unusual:
         parts |= {"proj": nn.Conv1d(C, C, 1), "key_proj": nn.Linear(C, C, bias=False)}
-        parts["mlp"] = nn.Sequential(nn.Linear(C, C), nn.Sequential(nn.SiLU(), nn.Linear(C, C)))
+        inner = nn.Sequential(nn.SiLU(), nn.Linear(C, C))
+        parts["mlp"] = nn.Sequential(nn.Linear(C, C), nn.Linear(C, C), inner)
     model = nn.ModuleDict(parts)
     model.register_parameter("pos_emb", nn.Parameter(torch.ones(1, 8, C)))
     for parameter in model.parameters():

@@ -429,7 +429,7 @@ class StreamingAttention:
 
     def cache_bytes(self) -> int:
         """The bytes of all tensors that hold keys and values: at most 2 (R + max_global) C numbers
-        per sequence.
+        per sequence, and 0 before the first call.
         """
         size = 0
         # [part 6d] Hint: tensor.nbytes.
