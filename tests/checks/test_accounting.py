@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from autograder import NotImplementedYet, WrongAnswer
+from autograder import WrongAnswer
 from autograder.inside import wire
 from checks.problem6.q6a import Exact
 from jobs.presets import LAPTOP
@@ -121,14 +121,11 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
         (40_000, np.int64(40_000), "should be 40,000; it is an int64 NumPy array"),
         (40_000, torch.tensor(40_000), "should be 40,000; it is an int64 tensor"),
         (1, True, "should be 1; it is True."),
-        (40_000, "40000", "it is the string '40000'."),
         ("9,223,372,036,854,775,809", 5, "should be 9,223,372,036,854,775,809; it is 5."),
         ((4, 7, 7), (7, 7), "should be (4, 7, 7); it is (7, 7)."),
-        ((4, 7, 7), (4.0, 7, 7), "should be (4, 7, 7); it is (4.0, 7, 7)."),
         ((4, 7, 7), [4, 7, 7], "it is a list of 3."),
         ({"a": 4, "b": 5}, {"a": 4, "b": 3}, "f(3)['b'] should be 5; it is 3."),
-        ({"a": 4, "b": 5}, {"a": 4}, "should be a dict with 'a', 'b'; it is a dict with 'a'."),
-        ({"a": 4, "b": 5}, {"a": 4, "b": 5, 6: 7}, "it is a dict with 'a', 'b', 6."),
+        ({"a": 4, "b": 5}, {"a": 4, 6: 7}, "a dict with 'a', 'b'; it is a dict with 'a', 6."),
     ],
 )
 def test_a_wrong_count_says_what_was_expected(right, got, says):
@@ -136,5 +133,3 @@ def test_a_wrong_count_says_what_was_expected(right, got, says):
     Exact().require("f(3)", right, right)
     with pytest.raises(WrongAnswer, match=re.escape(says)):
         Exact().require("f(3)", got, right)
-    with pytest.raises(NotImplementedYet):
-        Exact().require("f(3)", None, right)

@@ -21,18 +21,15 @@ def solved(seed):
     given = {name: np.array(rows, float) for name, rows in make_matrices(seed).items()}
     scores = given["Q"] @ given["K"].T
     weights = softmax(scores / 2)
-    output = weights @ given["V"]
-    return given, {
-        "scores": scores,
-        "scaled_scores": scores / 2,
-        "weights": weights,
-        "output": output,
-    }
+    matrices = scores, scores / 2, weights, weights @ given["V"]
+    return given, dict(zip(("scores", "scaled_scores", "weights", "output"), matrices))
 
 
 def judge(name, matrix, given, weights, seed=0):
-    """Return the basic check's message on one matrix; "" if it is right."""
-    known = {**given, "weights": weights} if name == "output" else given
+    """Return the basic check's message on one matrix; "" if it is right. An output is judged by
+    the weights, unless they are None.
+    """
+    known = {**given, "weights": weights} if name == "output" and weights is not None else given
     try:
         q5a.judge(name, matrix, known, np.random.default_rng(seed))
     except WrongAnswer as wrong:
@@ -40,22 +37,15 @@ def judge(name, matrix, given, weights, seed=0):
     return ""
 
 
-def test_matrices_within_the_tolerance_are_right():
-    rng = np.random.default_rng(0)
-    for seed in range(200):
-        given, right = solved(seed)
+def test_entries_within_the_tolerance_are_right_and_the_row_of_another_is_located(seed):
+    rng = np.random.default_rng(seed)
+    for cohort in range(200):
+        given, right = solved(cohort)
         rounded = right["weights"] + rng.uniform(-TOLERANCE, TOLERANCE, right["weights"].shape)
         for name, matrix in right.items():
             off = rng.uniform(-TOLERANCE, TOLERANCE, matrix.shape)
             assert judge(name, matrix + off, given, rounded, seed) == ""
-
-
-def test_the_row_of_a_wrong_entry_is_located():
-    rng = np.random.default_rng(0)
-    for seed in range(200):
-        given, right = solved(seed)
-        for name, matrix in right.items():
-            place = tuple(int(rng.integers(length)) for length in matrix.shape)
+            place = tuple(map(int, rng.integers(matrix.shape)))
             wrong = matrix.copy()
             wrong[place] += rng.choice([-1, 1]) * rng.uniform(0.02, 1)
             message = judge(name, wrong, given, right["weights"], seed)
@@ -77,13 +67,12 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize("cause", CAUSES)
-def test_the_likely_cause_is_named(cause):
-    name, mistake = CAUSES[cause]
-    for seed in range(5):
-        given, right = solved(seed)
-        message = judge(name, mistake(given | right).round(4), given, right["weights"], seed)
-        assert cause in message, message
+def test_the_likely_cause_is_named():
+    for cause, (name, mistake) in CAUSES.items():
+        for seed in range(5):
+            given, right = solved(seed)
+            message = judge(name, mistake(given | right).round(4), given, right["weights"], seed)
+            assert cause in message, message
 
 
 def test_zeros_constants_and_copies_earn_nothing():
@@ -102,8 +91,7 @@ def test_zeros_constants_and_copies_earn_nothing():
 
 def test_an_output_waits_for_right_weights():
     given, right = solved(0)
-    with pytest.raises(WrongAnswer, match="once the weights are right"):
-        q5a.judge("output", right["output"], given, None)
+    assert "once the weights are right" in judge("output", right["output"], given, None)
 
 
 class Student:

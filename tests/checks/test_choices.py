@@ -25,18 +25,8 @@ class Student:
         return Answer(self.reply, "the result")
 
 
-@pytest.fixture(scope="module")
-def basic():
-    """The check of the file."""
-    return verdicts_in([CHECKS, HIDDEN], ["6b-1-basic"])[0]["6b-1-basic"]
-
-
-@pytest.fixture(scope="module")
-def hidden():
-    """The check of the choices."""
-    return verdicts_in([CHECKS, HIDDEN], ["6b-2-hidden"])[0]["6b-2-hidden"]
-
-
+IDS = "6b-1-basic", "6b-2-hidden"
+basic, hidden = map(verdicts_in([CHECKS, HIDDEN], IDS)[0].get, IDS)
 RIGHT = tomllib.loads((SOLUTION / "problem6" / "choices.toml").read_text(encoding="utf-8"))
 
 
@@ -54,7 +44,7 @@ ALL = [dict(zip(choices.VALUES, values)) for values in itertools.product(*choice
 TRAINS = choices.TRAINS
 
 
-def test_names_that_nobody_chose_earn_nothing(basic):
+def test_names_that_nobody_chose_earn_nothing():
     """The same for all applications, and any names in any order: one in a hundred fit by chance."""
     for one in ALL:
         assert judged(basic, dict.fromkeys(choices.APPLICATIONS, one)) == (Verdict.WRONG_ANSWER, 0)
@@ -65,14 +55,14 @@ def test_names_that_nobody_chose_earn_nothing(basic):
     assert passed <= 60  # of 2000 with probability (10 / 24) ** 5: 25 expected
 
 
-def test_wrong_choices_that_fit_pass_the_basic_check(basic):
+def test_wrong_choices_that_fit_pass_the_basic_check():
     """It must not say which choices are right."""
     encoder = dict(zip(choices.VALUES, ("encoder-only", "next-sentence", "larger-vocabulary")))
     for name in choices.APPLICATIONS:
         assert judged(basic, RIGHT | {name: encoder})[0] is Verdict.PASSED
 
 
-def test_three_of_the_five_have_several_answers_and_each_costs_a_quarter_of_the_question(hidden):
+def test_three_of_the_five_have_several_answers_and_each_costs_a_quarter_of_the_question():
     right = {
         name: [one for one in ALL if judged(hidden, RIGHT | {name: one})[0] is Verdict.PASSED]
         for name in choices.APPLICATIONS
@@ -109,7 +99,7 @@ def test_every_name_is_explained_in_the_file_and_applications_in_the_handout():
             assert re.search(rf"^#   {value}{explained}$", file, re.MULTILINE), value
 
 
-def test_a_file_that_is_not_complete_names_all_that_is_missing(basic):
+def test_a_file_that_is_not_complete_names_all_that_is_missing():
     half = EMPTY | {"architecture": "encoder-only"}
     with pytest.raises(Failed) as caught:
         basic(Student({"content": RIGHT | {"search": half, "chatbot": EMPTY}}))
@@ -127,7 +117,7 @@ REPLIES = [None, 3, [], {}, {"problem": 7}, *({"content": content} for content i
 
 
 @pytest.mark.parametrize("reply", REPLIES, ids=range(len(REPLIES)))
-def test_nonsense_is_never_a_fault_of_the_grader(basic, hidden, reply):
+def test_nonsense_is_never_a_fault_of_the_grader(reply):
     for test in (basic, hidden):
         with pytest.raises(Failed) as caught:
             test(Student(reply))

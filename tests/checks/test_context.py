@@ -33,24 +33,18 @@ def test_our_own_are_the_default():
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "option"),
-    [
-        ("data", EXERCISES[0], "--data"),
-        ("data", EXERCISES[1], "--data"),
-        ("gold", GOLD_EXERCISES[0], "--gold"),
-    ],
-)
-def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch, kind, name, option):
+@pytest.mark.parametrize("name", [*EXERCISES, *GOLD_EXERCISES])
+def test_a_cohorts_lie_in_the_folder_given_or_above_it(world, monkeypatch, name):
+    kind = "data" if name in EXERCISES else "gold"
     folder = world / kind
 
     def find(given):
-        if kind == "data":
-            return Context(ROOT, "laptop", given, None, {}).path(name)
-        return Context(ROOT, "laptop", None, given, {}).gold_path(name)
+        folders = {"data": None, "gold": None, kind: given}
+        context = Context(ROOT, "laptop", *folders.values(), {})
+        return context.path(name) if kind == "data" else context.gold_path(name)
 
     # not replaced by ours
-    message = f"{name} is neither in .*laptop nor above it. Check {option}"
+    message = f"{name} is neither in .*laptop nor above it. Check --{kind}"
     with pytest.raises(UserError, match=message):
         find(folder / "laptop")
     above = put(folder, name)

@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from checks.problem6.q6d import shown
 from checks.problem6.q6d_attention import attend_long, summed
 from instructor.checks.problem6.q6d import spec
 from instructor.checks.problem6.q6d_attention import inputs
@@ -126,9 +125,8 @@ def run(probe, **inputs):
 
 def test_an_entry_that_is_wrong_shows_in_one_sum():
     def sums(x, stretch):
-        return run(summed, x=x, seed=1, stretch=stretch)[
-            f"sums of {stretch} positions each, with random signs"
-        ]
+        _, found = run(summed, x=x, seed=1, stretch=stretch).values()
+        return found
 
     x = torch.randn(2, 3, 40, 5)
     right = sums(x, 1)
@@ -140,29 +138,6 @@ def test_an_entry_that_is_wrong_shows_in_one_sum():
     for stretch, sizes in ((7, [7] * 5 + [5]), (40, [40]), (50, [40])):
         whole = np.add.reduceat(right, np.cumsum([0, *sizes[:-1]])) / stretch**0.5
         assert np.allclose(sums(x, stretch), whole, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("value", "what"),
-    [
-        (3, "int of shape ()"),
-        ([1.0], "list of shape ()"),
-        (torch.zeros(3), "torch.float32 Tensor of shape (3,) on cpu"),
-        (np.zeros((1, 2)), "ndarray of shape (1, 2)"),
-    ],
-)
-def test_what_is_no_such_tensor_is_described(value, what):
-    reply = run(summed, x=value, seed=1, stretch=1)
-    assert [*reply.values()] == [what, None]
-    assert run(summed, x=None, seed=1, stretch=1) is None
-
-
-def test_a_call_is_printed_as_it_was_made():
-    """An iterator is not shown as a list: the printed call fails like the original one."""
-    drawn = spec(9, 1, (3,), True, (4, 2), "iterator")
-    del drawn["n"]
-    assert shown(**drawn) == "Pattern(1, (3,), causal=True), iter([4, 2])"
-    assert shown(**{**drawn, "kind": "list"}) == "Pattern(1, (3,), causal=True), [4, 2]"
 
 
 def test_flops_are_counted(sparse, monkeypatch, seed):
