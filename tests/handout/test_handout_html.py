@@ -244,11 +244,9 @@ x = {1}  # \foo
 
 
 def test_every_command(made):
-    html = made(EVERYTHING)
-    page = parse(html)
+    page = parse(made(EVERYTHING))
     main = page.find(".//main")
     shown = words(main, "annotation")
-    assert html == made(EVERYTHING), "the same bytes"
     assert words(page.find(".//h1")) == "A & <B>"
     assert shown.startswith("Due soon. Problem 1: Title 2 points 1(a) Look not graded No. Of 10%: ")
     for part in (
@@ -258,18 +256,9 @@ def test_every_command(made):
         r"a_b\c",
     ):
         assert part in shown
-    listings = ["$ a \\foo {} % # & < ⁇", "x = {1}  # \\foo"]
-    assert [text(pre) for pre in main.iter("pre")] == listings
-    image = main.find(".//img")
-    assert image.get("alt") == "It is “round” & small."
-    assert "metadata" not in embedded(image)
+    assert main.find(".//img").get("alt") == "It is “round” & small."
     assert [len(part.findall("tr")) for part in elements(main, "thead", "tbody")] == [2, 1]
     assert [words(cell) for cell in main.iter("th")] == ["A", "B", "a", "b", "c"]
-    headings = [heading.get("id") for heading in elements(main, "h2", "h3", "h4")]
-    assert headings == ["p-1", "q-1a", "q-1c", "a-x"]
-    hints = [words(details, "summary") for details in main.iter("details")]
-    assert hints == ["Think.", "Do.", "Write."]
-    assert len(main.findall(".//*[@id='part-1c-0-written']")) == 1
 
 
 def test_no_level_of_headings_is_left_out(made):
@@ -305,13 +294,11 @@ def test_formulas_look_as_in_tex(made):
         (r"\input{other}", r"other.tex, line 2: .*\\foo"),
         (r"\input{absent}", r"main.tex, line 3: .*absent.tex does not exist"),
         (r"\fact{absent}", r"main.tex, line 3: there is no fact 'absent'"),
-        (r"\q{9z}", r"main.tex, line 3: there is no fact 'question 9z name'"),
         (r"\q{1c}", r"main.tex, line 3: a link leads to 'q-1c', which does not exist"),
         (
             r"\begin{question}{1c}\end{question} \begin{question}{1c}\end{question}",
             r"'q-1c' is there twice",
         ),
-        (r"\hyperref[a:x]{x}", r"main.tex, line 3: a link leads to 'a-x', which does not exist"),
         (r"Figure~\ref{fig:x}", r"main.tex, line 3: \\ref\{fig:x\} names nothing"),
         (r"\begin{verbatim}x\end{verbatim}", r"neither terminal nor python"),
         (r"\eqref{x}", r"main.tex, line 3: \\eqref has no sense"),
@@ -320,13 +307,11 @@ def test_formulas_look_as_in_tex(made):
             r"main.tex, line 3: .*equations have no numbers",
         ),
         ("a\n\n$x \\foo y$", r"main.tex, line 5, perhaps: pandoc cannot write this formula.*\\foo"),
-        (r"\paper{1}", r"main.tex, line 3: .*does not support \\paper"),
         (
             r"\pic{absent}{Caption}{Words}",
             r"main.tex, line 3: .*absent.svg does not exist.*figures/absent.py",
         ),
         (r"\pic{circle}{Caption}{Words $\frac12$}", r"has TeX in it: 'Words"),
-        (r"\ifdefined\withsolutions x\fi", r"main.tex, line 3: .*\\ifdefined"),
         (r"\seehints{1c}", r"main.tex, line 3: \\seehints\{1c\} comes twice, or without its hints"),
         (
             r"\begin{hints}{1c}\concept A \procedure B \direction C\end{hints}",
