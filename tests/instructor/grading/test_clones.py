@@ -1,23 +1,37 @@
 """A class of cloned repositories: whose a clone is, which commit counts, and which files of it."""
 
+import hashlib
+import os
 import shutil
+import subprocess
 import zipfile
-from dataclasses import replace
+import zlib
 
+import classes
 import pytest
 from batch_work import Here
-from classes import CODE, HOME, clone, commit, decide, entries, git, grade, hand_in, student
+from classes import (
+    CODE,
+    HOME,
+    clone,
+    commit,
+    decide,
+    entries,
+    git,
+    grade,
+    hand_in,
+    page_of,
+    student,
+)
 
 from checks.support.staging import stage
 from common.files import Interrupted, UserError
-from instructor.grading.finding.commits import take_commit
-from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.repository import AGAIN, Unreadable
 
 # ruff: noqa: F401, F811
-START, EARLY, LAST_MINUTE, LATE, LATER = (
-    f"2026-02-{day} +0000" for day in ("01 12:00", "10 12:00", "12 22:00", "14 12:00", "16 12:00")
+START, EARLY, LAST_MINUTE, LATE = (
+    f"2026-02-{day} +0000" for day in ("01 12:00", "10 12:00", "12 22:00", "14 12:00")
 )
 AT = "2026-02-12 23:59 +00:00"
 DEADLINE = parse_due(AT)
@@ -37,19 +51,16 @@ def hers(tmp_path, origin):
 
 @pytest.fixture
 def take(tmp_path):
-    """A function that takes the commit of tmp_path/class/hw5-ada; returns the submission, its
-    problem or the remarks, and the files.
+    """A function that takes the commit of the clone; returns the submission, its problem or the
+    remarks, and the files.
     """
 
     def take(at=DEADLINE, **options):
-        (found,) = find_submissions(tmp_path / "class")
-        found = replace(found, source=tmp_path / "taken" / "ada.zip")
-        found, _, remarks = take_commit(found, at, **options)
+        found, said = classes.take(tmp_path, at, **options)
         if found.problem:
-            return found, found.problem, {}
+            return found, said, {}
         with zipfile.ZipFile(found.source) as archive:
-            files = {name: archive.read(name).decode() for name in archive.namelist()}
-        return found, remarks, files
+            return found, said, {name: archive.read(name).decode() for name in archive.namelist()}
 
     return take
 
@@ -67,8 +78,7 @@ def test_the_last_commit_before_the_deadline_counts(tmp_path, origin, take, opti
     found, remarks, files = take()
     first = git(origin, "rev-parse", "HEAD~1")
     assert found.label == f"hw5-ada at {first[:12]}" and found.submitted == parse_due(EARLY)
-    assert files == {"model.py": f"# {EARLY}\n{CODE}"}
-    assert remarks == "Commits after 2026-02-12 23:59 UTC did not count."
+    assert files == {"model.py": f"# {EARLY}\n{CODE}"} and "2026-02-12 23:59 UTC" in remarks
     found, remarks, files = take(at=None)
     assert found.submitted == parse_due(LATE) and LATE in files["model.py"] and not remarks
 
@@ -199,36 +209,30 @@ def interrupted(git_folder, origin):
         (git_folder / name).unlink(missing_ok=True)
 
 
-def moved(name):
-    """Puts a link in the place of a folder."""
-
-    def move(git_folder, origin):
-        shutil.move(git_folder / name, origin.parent / "moved")
-        (git_folder / name).symlink_to(origin.parent / "moved")
-
-    return move
+def linked(git_folder, origin, name="objects"):
+    shutil.move(git_folder / name, origin.parent / "moved")
+    (git_folder / name).symlink_to(origin.parent / "moved")
 
 
 @pytest.mark.parametrize(
-    "harm, part",
+    "options, harm, part",
     [
-        (("--shared",), "borrows objects. Clone it without --shared"),
-        (("--depth=1",), "git fetch --unshallow"),
-        (("--filter=blob:none", "--no-checkout"), f"lacks .*{AGAIN}"),
-        (elsewhere, f"no folder, but names a repository elsewhere. {AGAIN}"),
-        (interrupted, f"the clone was interrupted. {AGAIN}"),
-        (lambda git_folder, origin: (git_folder / "reftable").mkdir(), "--ref-format=files"),
-        (moved("objects"), f"has links.* {AGAIN}"),
-        (moved("refs/heads"), f"has links.* {AGAIN}"),
+        (["--shared"], None, "borrows objects. Clone it without --shared"),
+        (["--depth=1"], None, "git fetch --unshallow"),
+        (["--filter=blob:none", "--no-checkout"], None, f"lacks .*{AGAIN}"),
+        ([], elsewhere, f"no folder, but names a repository elsewhere. {AGAIN}"),
+        ([], interrupted, f"the clone was interrupted. {AGAIN}"),
+        ([], lambda git_folder, origin: (git_folder / "reftable").mkdir(), "--ref-format=files"),
+        ([], linked, f"has links.* {AGAIN}"),
+        ([], lambda *where: linked(*where, "refs/heads"), f"has links.* {AGAIN}"),
     ],
 )
-def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, harm, part):
+def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, options, harm, part):
     git(origin, "config", "uploadpack.allowFilter", "true")
-    options = harm if isinstance(harm, tuple) else ()
     source = str(origin) if "--shared" in options else origin.as_uri()
     (tmp_path / "class").mkdir()
     git(tmp_path / "class", "clone", "--quiet", *options, source, "hw5-ada")
-    if not options:
+    if harm:
         harm(tmp_path / "class/hw5-ada/.git", origin)
     with pytest.raises(Unreadable, match=part):
         take(at=None)
@@ -268,8 +272,7 @@ def test_a_class_of_clones(tmp_path, grade, capsys):
     ada = entries(tmp_path)["ada"]
     first = git(tmp_path / "ada", "rev-parse", "HEAD~1")
     assert ada.source == f"hw5-ada at {first[:12]}" and ada.days_late == 0 and ada.report
-    assert first[:12] in (tmp_path / "out/students/ada/feedback.html").read_text("utf-8")
-    assert ada.source in (tmp_path / "out/grades-plain.csv").read_text("utf-8")
+    assert first[:12] in page_of(tmp_path, "ada")
     # an extension moves one person's deadline
     decide(tmp_path, "ben,2,,,,ill")
     assert grade() == 0
@@ -298,10 +301,8 @@ def test_a_commit_that_came_after_a_run_is_said_in_every_later_run(tmp_path, gra
         grade(engine=Here(stop=0))
     for _ in range(2):
         assert grade() == 0
-        assert remarks(tmp_path, "hw5-ada") == (
-            f"An earlier run with this deadline graded {new[:12]}; now {forged[:12]} counts, "
-            "dated 2026-02-12 22:00 UTC."
-        )
+        said = f"An earlier run with this deadline graded {new[:12]}; now {forged[:12]} counts"
+        assert said in remarks(tmp_path, "hw5-ada")
     assert entries(tmp_path)["hw5-ada"].source == f"hw5-ada at {forged[:12]}"
 
 
@@ -345,8 +346,7 @@ def test_a_clone_that_was_somebody_elses_keeps_no_grade(tmp_path, grade):
     classmate(tmp_path, "x"), classmate(tmp_path, "cy")
     for owner in ("ada", "ben"):
         text = "".join(f"{id},{'x' * (id == owner)}\n" for id in ("ada", "ben", "cy"))
-        (tmp_path / "roster.csv").write_text(f"id,github\n{text}", encoding="utf-8")
-        grade("--only", roster="../roster.csv")
+        grade("--only", people=f"id,github\n{text}")
         assert bool(entries(tmp_path)["ada"].report) is (owner == "ada")
         borrow(tmp_path / "class/hw5-x/.git")
     assert not entries(tmp_path)["ben"].report
@@ -359,3 +359,228 @@ def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, mon
     assert grade() == 3
     assert "git is not installed on this machine" in capsys.readouterr().out
     assert entries(tmp_path)["ben"].final and not entries(tmp_path)["ada"].final
+
+
+# Clones that attack whoever grades them: nothing of theirs runs, and no bomb goes off
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A repository that was handed in with its .git, whatever is in there."""
+    return student(tmp_path / "class" / "ada", EARLY)
+
+
+def stored(folder, kind, content):
+    """Store any object, valid or not; returns its hash."""
+    whole = f"{kind} {len(content)}\0".encode() + content
+    name = hashlib.sha1(whole).hexdigest()
+    path = folder / ".git" / "objects" / name[:2] / name[2:]
+    path.parent.mkdir(exist_ok=True)
+    if not path.exists():
+        path.write_bytes(zlib.compress(whole, 1))
+    return name
+
+
+def tree(*entries):
+    return b"".join(
+        f"{mode} ".encode() + name + b"\0" + bytes.fromhex(hash) for mode, name, hash in entries
+    )
+
+
+def newest(folder, content):
+    """Make any content the newest commit of the branch."""
+    name = stored(folder, "commit", content)
+    (folder / ".git/refs/heads/main").write_text(f"{name}\n", encoding="utf-8")
+
+
+def put_in_front(folder, content):
+    """Make a commit of this tree the newest one of the branch."""
+    top = stored(folder, "tree", content)
+    text = f"tree {top}\nauthor A <a@b> 1770811200 +0000\ncommitter A <a@b> 1770811200 +0000\n\nx\n"
+    newest(folder, text.encode())
+
+
+def hash_of(own, what=f"HEAD:{HOME}/model.py"):
+    return git(own, "rev-parse", what)
+
+
+def result(take):
+    """The problem of the submission, or why it cannot be read; "" if it can be graded."""
+    try:
+        return take()[0].problem
+    except Unreadable as error:
+        return str(error)
+
+
+# Settings whose value is a program that git would run.
+PROGRAMS = (
+    *("core.fsmonitor", "core.pager", "core.sshCommand", "core.editor", "core.gitProxy"),
+    *("core.alternateRefsCommand", "diff.external", "diff.evil.textconv", "gpg.program"),
+    *("filter.evil.smudge", "filter.evil.clean", "filter.evil.process", "credential.helper"),
+    "uploadpack.packObjectsHook",
+)
+SETTINGS = {
+    "log.showSignature": "true",
+    "core.hooksPath": ".git/hooks",
+    "remote.origin.url": "ssh://example.invalid/hw5",
+    "remote.origin.promisor": "true",
+    "extensions.partialClone": "origin",
+}
+
+
+def commands(own, marker):
+    """Settings, hooks, filters and a pager that run a program."""
+    script = own.parent.parent / "harm.sh"
+    script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n", encoding="utf-8")
+    script.chmod(0o755)
+    aliases = {f"alias.{name}": f"!{script}" for name in ("rev-list", "cat-file", "ls-tree")}
+    for name, value in (dict.fromkeys(PROGRAMS, str(script)) | aliases | SETTINGS).items():
+        git(own, "config", name, value)
+    for name in ("hooks", "info"):
+        (own / ".git" / name).mkdir(exist_ok=True)
+    for name in ("post-checkout", "post-index-change", "reference-transaction", "pre-auto-gc"):
+        shutil.copy(script, own / ".git/hooks" / name)
+    attributes = "* filter=evil diff=evil export-subst\n"
+    (own / ".git/info/attributes").write_text(attributes, encoding="utf-8")
+
+
+def test_nothing_of_a_clone_runs(tmp_path, own, take):
+    """Nor for an object that is missing."""
+    commit(own, EARLY, {".gitattributes": "* filter=evil diff=evil\n"})
+    marker, blob = tmp_path / "marker", hash_of(own)
+    commands(own, marker)
+    os.utime(own / HOME / "model.py", (0, 0))
+    assert not marker.exists()
+    subprocess.run(["git", "status"], cwd=own, capture_output=True)
+    assert marker.exists(), "the attack works on whoever runs git there"
+    marker.unlink()
+    found = take()[0]
+    assert found.source.is_file() and not found.problem and not marker.exists()
+    (own / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    assert "lacks model.py" in result(take) and not marker.exists()
+
+
+def test_the_graders_own_settings_of_git_do_not_count(tmp_path, own, take, monkeypatch):
+    """Such as GIT_DIR, which a hook that starts the grading has set."""
+    other = student(tmp_path / "other", EARLY, EARLY)
+    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / ".git/objects"))
+    assert not take()[0].problem
+
+
+def test_a_replaced_commit_is_not_the_one_that_counts(own, take):
+    old = hash_of(own, "HEAD")
+    other = commit(own, EARLY, {f"{HOME}/model.py": "# other\n"}, "--amend")
+    git(own, "reset", "--quiet", "--hard", old)
+    git(own, "replace", old, other)
+    found = take()[0]
+    assert old[:12] in found.label and CODE.encode() in found.source.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name, problem",
+    [
+        *((name, "") for name in (b"..", b".git", b"../../model.py", b"a\\b.py", b"\xff.py")),
+        (b"a/b.py", "It has the required files in several folders"),
+        (b"", "It is damaged"),
+    ],
+)
+def test_names_that_lead_elsewhere_are_left_out(tmp_path, own, take, name, problem):
+    blob = hash_of(own)
+    inner = stored(own, "tree", tree(("100644", name, blob), ("100644", b"model.py", blob)))
+    put_in_front(own, tree(("40000", name, inner), ("40000", b"w", inner)))
+    message = result(take)
+    assert message.startswith(problem) and bool(message) is bool(problem)
+    there = ["class", "taken"] if not problem else ["class"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    assert [path.name for path in tmp_path.glob("taken/*")] == ["ada.zip"] * (not problem)
+
+
+def bomb_of_folders(own):
+    """Ten folders in each of ten folders, ten times: ten billion files."""
+    content = tree(*(("100644", b"f%d.txt" % n, hash_of(own)) for n in range(10)))
+    for _ in range(10):
+        inner = stored(own, "tree", content)
+        content = tree(*(("40000", b"d%d" % n, inner) for n in range(10)))
+    return content
+
+
+def a_device(git_folder):
+    (git_folder / "packed-refs").symlink_to("/dev/zero")
+    (git_folder / "refs/heads/main").unlink()
+
+
+def a_pipe(git_folder):
+    name = hash_of(git_folder, "HEAD")
+    path = git_folder / "objects" / name[:2] / name[2:]
+    path.unlink()
+    os.mkfifo(path)
+
+
+def branches_outside(git_folder):
+    git(git_folder, "branch", "other")
+    path = "../../../../other/.git/refs/heads/main"
+    (git_folder / "HEAD").write_text(f"ref: refs/{path}\n", encoding="utf-8")
+
+
+def garbage(git_folder):
+    for name in ("config", "HEAD", "packed-refs"):
+        (git_folder / name).write_bytes(bytes(range(256)) * 20)
+
+
+def large_commit(git_folder):
+    """More than git may use: MEMORY is lowered below."""
+    newest(
+        git_folder.parent,
+        f"tree {hash_of(git_folder, 'HEAD^{tree}')}\n".encode() + bytes(200 << 20),
+    )
+
+
+def endless(git_folder):
+    (git_folder / "refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
+
+
+TREES = [  # of the newest commit
+    (bomb_of_folders, "too large for a submission"),
+    (lambda own: bytes(64 << 20), "damaged"),
+    (lambda own: b"100644 model.py", "damaged"),
+    (lambda own: tree(("100644", b"model.py", hash_of(own, "HEAD^{tree}"))), "damaged, or lacks"),
+    (lambda own: 2 * tree(("100644", b"model.py", hash_of(own))), "two entries of one name"),
+    (
+        lambda own: tree(("100644", b"model.py", stored(own, "blob", bytes(150 << 20)))),
+        "model.py is larger than the limit",
+    ),
+]
+FOLDERS = [
+    (a_device, "links, devices"),
+    (a_pipe, "links, devices"),
+    (endless, "no branch: the clone was interrupted"),
+    (branches_outside, "has no branch , but main, other"),
+    (garbage, "damaged"),
+    (large_commit, "lacks commits"),
+]
+
+
+@pytest.mark.parametrize("harm, part", TREES + FOLDERS)
+def test_bombs_and_damage_end_in_a_sentence(tmp_path, own, take, harm, part, monkeypatch):
+    for name, value in (("MEMORY", 128 << 20), ("SECONDS", 600)):  # less; enough if it is busy
+        monkeypatch.setattr(f"instructor.grading.finding.repository.{name}", value)
+    student(tmp_path / "other", EARLY)
+    if (harm, part) in TREES:
+        put_in_front(own, harm(own))
+    else:
+        harm(own / ".git")
+    message = result(take)
+    assert part in message and message.endswith((".", "?"))
+    assert not (tmp_path / "taken" / "ada.zip").exists()
+
+
+def test_names_of_branches_do_nothing_to_a_terminal(own, take):
+    git(own, "branch", "-m", "main", "\u202ered")
+    (own / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n", encoding="utf-8")
+    assert not take()[0].problem
+    shutil.copy(own / ".git/refs/heads/\u202ered", own / ".git/refs/heads/other")
+    with pytest.raises(Unreadable, match=r"no branch \[31mred, but other, red"):
+        take()

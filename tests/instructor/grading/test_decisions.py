@@ -418,32 +418,6 @@ def _write_version_2(path, new, folder):
 # Why totals change
 
 
-def test_totals_that_change_with_more_than_checks_have_a_reason(tmp_path, grade, capsys):
-    """Refused, then not; a fault of the grader; many checks at once; other rules for late work;
-    excused by the gradebook.
-    """
-    folder = hand_in(tmp_path / "class", "ada_LATE_11_1_a.zip", "ben_12_2_a.zip")
-    (folder / "ada_LATE_11_1_a.zip" / "refuse").touch()
-    (folder / "ben_12_2_a.zip" / "error").touch()
-    book = "Student,ID,SIS User ID,SIS Login ID,Section,HW (5)\nA,11,,ada,,{}\nB,12,,ben,,\n"
-
-    def reasons(*words, **changes):
-        grade(*words, **changes)
-        return capsys.readouterr().out.partition("and why:")[2]
-
-    assert reasons(people=book.format(""), title="HW", late_percent=10) == ""
-    real = Here()
-    real.run = lambda task: run(replace(task, source=str(tmp_path)))
-    said = reasons("--again", engine=real)
-    assert "refused: none, was It is refused. (by the grader)" in said
-    assert "more checks" in said and "(the grader had failed)" in said and len(said) < 2500
-    before = text.points(entries(tmp_path)["ada"].total)
-    said = reasons(late_percent=20)
-    now = text.points(entries(tmp_path)["ada"].total)
-    assert f"'ada': {before}, now {now}: penalty: 20%, was 10% (for lateness)" in said
-    assert "now excused: excused: EX (in the gradebook)" in reasons(people=book.format("EX"))
-
-
 def test_a_form_that_is_missing_is_not_made_blank(tmp_path, graded, grade):
     decide(tmp_path, "ada,2,,,,ill")
     grade()

@@ -312,13 +312,6 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, grade, nam
         assert part in str(error.value)
 
 
-def test_people_who_are_not_in_the_roster_are_listed(tmp_path, grade, capsys):
-    hand_in(tmp_path / "class", "ada", "ben")
-    assert grade(people="id\nada\ndan\n") == 0
-    assert "'ben': Not in the roster." in capsys.readouterr().out
-    assert entries(tmp_path)["ben"].report and not entries(tmp_path)["ben"].person.enrolled
-
-
 # What is graded, and what again
 
 
@@ -377,19 +370,6 @@ def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_p
     assert len(checks) == 2 * CODED and "timeout" not in {check["verdict"] for check in checks}
 
 
-def test_many_timeouts_are_said(tmp_path, grade, capsys):
-    students(tmp_path / "class", 8)
-
-    def slow(task):
-        result = run(task)
-        if task.source.endswith(("1", "2", "3")):
-            result["report"]["checks"][0] |= {"verdict": "timeout", "score": 0.0}
-        return result
-
-    assert grade(engine=Here(slow)) == 3
-    assert "3 of 8 submissions hit a time limit" in capsys.readouterr().err
-
-
 def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
 
@@ -402,17 +382,6 @@ def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
     for words, work_of, graded in (([weak], without, 1), ([weak], without, 0), ([], run, 1)):
         grade(*words, engine=(engine := Here(work_of)))
         assert len(engine.tasks) == graded
-
-
-def test_a_partial_run_keeps_the_notices(tmp_path):
-    with State(tmp_path, make=True) as state:
-        task = work.Task("d", str(tmp_path), ("1c-0-basic", "1c-1-basic"), 1, session.Setting())
-        report = run(task)["report"] | {"notices": ["Not written yet: 1c and 5f."], "refused": ""}
-        wanted = dict.fromkeys(("", *task.checks), "f")
-        state.put_report("d", wanted, report)
-        state.put_report("d", wanted, report | {"notices": [], "checks": report["checks"][:1]})
-        assert state.outcomes("d")[""]["notices"] == ["Not written yet: 1c and 5f."]
-        assert state.missing("d", wanted, weak=False) == []
 
 
 def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
