@@ -117,22 +117,18 @@ def questions(ids):
     for id in ids:
         for call in itertools.chain(*Rounds().rounds(id)):
             given = tuple(name for name, value in call.inputs.items() if value is not None)
-            asked = id, call.asked, call.inputs.get("function"), given
-            parts = dict(call.right or {})
-            parts.pop("arguments", None)
-            for part, right in parts.items():
-                calls = found.setdefault((*asked, part), [])
+            for part, right in (call.right or {}).items():
+                key = id, call.asked, call.inputs.get("function"), given, part
+                calls = found.setdefault(key, [])
                 right = right.data if isinstance(right, wire.Array) else right
-                if len(calls) < TRIED and not any(
-                    holds(value, right) for value in call.inputs.values()
-                ):
+                is_new = part != "arguments" and not holds(call.inputs, right)
+                if is_new and len(calls) < TRIED:
                     calls.append((call.inputs, right))
-    return {
-        key: calls
-        for key, calls in found.items()
-        if len({repr(round(right, 6) if isinstance(right, float) else right) for _, right in calls})
-        >= FEWEST
-    }
+    return {key: calls for key, calls in found.items() if len(replies(calls)) >= FEWEST}
+
+
+def replies(calls):
+    return {repr(round(right, 6) if isinstance(right, float) else right) for _, right in calls}
 
 
 def functions(module):
