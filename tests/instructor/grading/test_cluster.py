@@ -7,17 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 
 import psutil
 import pytest
-from classes import cli, set_up
+from classes import QUICK, cli, set_up, students, verdicts
 from distributed import Client
-from test_grade import QUICK, students, verdicts
 
 from common.files import UserError
-from helpers import ROOT
+from helpers import ROOT, wait_until
 from instructor.grading import engine
 
 DASK = [sys.executable, "-m", "dask"]
@@ -51,6 +49,7 @@ def start(tmp_path_factory):
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
             own = {**os.environ, **PATHS, **environment}
             started.append(subprocess.Popen(words, **quiet, env=own))
+        wait_until((folder / "scheduler.json").exists)
         return folder / "scheduler.json", started[-len(programs) :]
 
     yield run
@@ -80,22 +79,13 @@ def until_graded(grading, part):
     return read
 
 
-def wait_for(file, workers):
-    """Wait for a scheduler's file, and for so many workers."""
-    end = time.monotonic() + 60
-    while not file.exists():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-    with Client(scheduler_file=str(file), set_as_default=False) as client:
-        client.wait_for_workers(workers, timeout=60)
-
-
 def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start, tmp_path):
     file, processes = start(2, **PLAIN)
     students(tmp_path / "class", 12, pause=range(12))
     local = set_up(tmp_path / "local", submissions=["../class"], seed=5)
     assert subprocess.run([*QUICK, "grade", local], cwd=ROOT, capture_output=True).returncode == 0
-    wait_for(file, 2)
+    with Client(scheduler_file=str(file), set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
     out = set_up(tmp_path / "out", submissions=["../class"], seed=5)
     process = grading(out, file, **PLAIN)
     until_graded(process, "1/12")
@@ -104,20 +94,6 @@ def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert verdicts(out) == verdicts(local)
-
-
-@pytest.mark.full
-def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
-    file, processes = start(1, **PLAIN)
-    students(tmp_path / "class", 12, pause=range(12))
-    wait_for(file, 1)
-    process = grading(set_up(tmp_path / "out", submissions=["../class"]), file, **PLAIN)
-    read = until_graded(process, "1/12")
-    processes[0].kill()
-    read += process.communicate(timeout=120)[1]
-    lines = [line for line in re.split(r"[\r\n]", read) if line and not line.startswith("Grading:")]
-    assert process.returncode == 2 and len(lines) == 1, read
-    assert "No Dask cluster" in lines[0] and "What was graded is kept" in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +105,13 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch,
     (tmp_path / "words.json").write_text("tcp://127.0.0.1:1", encoding="utf-8")
     scheduler = tmp_path / scheduler if scheduler.endswith(".json") else scheduler
     out = set_up(tmp_path / "out", submissions=["../class"])
-    with pytest.raises(
-        UserError, match=f"No Dask cluster at {scheduler} can grade: .*instructors.md"
-    ):
+    with pytest.raises(UserError, match=f"No Dask cluster at {scheduler} can grade: "):
         cli("grade", out, "--cluster", scheduler)
 
 
 @pytest.mark.full
-def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_path, monkeypatch):
-    if not shutil.which("openssl"):
-        pytest.skip("there is no openssl")
+@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")
+def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_path):
     block = next(block for block in DOCUMENT.split("```") if "openssl" in block)
     settings = []
     for name in ("mine", "other"):
@@ -151,19 +124,10 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_pat
     file, processes = start(1, **mine)
     students(tmp_path / "class", 3)
     out = set_up(tmp_path / "out", submissions=["../class"])
-    end = time.monotonic() + 60
-    while not file.exists():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-    address = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
-    plain = address.replace("tls:", "tcp:")
-    for scheduler, environment in (
-        (address, PLAIN),
-        (address, other),
-        (plain, PLAIN),
-        (plain, mine),
-    ):
-        process = grading(out, scheduler, **environment)
+    tls = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
+    tcp = tls.replace("tls:", "tcp:")
+    for address, environment in ((tls, PLAIN), (tls, other), (tcp, PLAIN), (tcp, mine)):
+        process = grading(out, address, **environment)
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 2 and "No Dask cluster" in errors, errors
     process = grading(out, file, **mine)
