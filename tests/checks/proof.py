@@ -4,9 +4,9 @@ import contextlib
 import functools
 import importlib
 import os
-import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,6 @@ from instructor.checks.problem1.genuine import answer_alone  # noqa: E402
 from instructor.checks.secret import staff_rounds  # noqa: E402
 from instructor.checks.solving import all_questions  # noqa: E402
 from instructor.mistakes.patches import PLACES, Fill, make  # noqa: E402
-from instructor.release.starter import SOLUTION, STARTER  # noqa: E402
 from jobs.deliverables import place_of  # noqa: E402
 
 CHECKS = ROOT / "src" / "checks"
@@ -92,9 +91,10 @@ def grade_folder(
     seed: int | None = None,
     artifacts: bool = False,
     slow: bool = True,
+    finished: Callable = lambda outcome: None,
 ) -> Report:
     """Grade the submission in `folder` with basic and hidden checks; by default all code checks.
-    slow: those with a limit over SLOW, too.
+    slow: those with a limit over SLOW, too. finished: called with each outcome.
     """
     checks = [
         check
@@ -107,7 +107,7 @@ def grade_folder(
         context = context_of(Path(staged))
         folders = [CHECKS, HIDDEN]
         material = process, submission, seed, context
-        report = grade(MANIFEST, checks, folders, *material, hidden=True, default=by_reference)
+        report = grade(MANIFEST, checks, folders, *material, True, finished, default=by_reference)
     report.notices = notices
     return report
 
@@ -124,10 +124,10 @@ def context_of(staged: Path) -> Context:
     return Context(staged / RESULTS, None, None, gold, accuracy, rounds(), answer_alone)
 
 
-def grade_changes(process: StudentProcess, changes: tuple, names: list[str]) -> Report:
-    """Grade the reference with changes."""
+def grade_changes(process: StudentProcess, changes: tuple, names: list[str], **options) -> Report:
+    """Grade the reference with changes; options as in `grade_folder`."""
     with tempfile.TemporaryDirectory() as folder:
-        return grade_folder(process, make(changes, Path(folder) / "submission"), names)
+        return grade_folder(process, make(changes, Path(folder) / "submission"), names, **options)
 
 
 def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
@@ -141,16 +141,8 @@ def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
     if wrong.kind == "edge" or faults(wrong, taken) or out_of_proportion(wrong, taken):
         caught = [MANIFEST.checks[id] for id in wrong.caught_by]
         slow = any(check.seconds > SLOW for check in caught)
-        others = [
-            check.id
-            for check in MANIFEST.checks.values()
-            if check.question in {each.question for each in caught}
-            and check.coded
-            and not check.artifacts
-            and (slow or check.seconds <= SLOW)
-            and check not in caught
-        ]
-        taken |= lost(grade_changes(process, wrong.changes, others)) if others else {}
+        questions = [check.question for check in caught]
+        taken |= lost(grade_changes(process, wrong.changes, questions, slow=slow))
     return taken
 
 
@@ -166,34 +158,17 @@ def touched_by(changes: tuple) -> list[str]:
     for change in changes:
         if isinstance(change, Fill):
             touched.add(PLACES[change.place].question)
+        elif change.file in ASKED_IN:
+            touched.add(ASKED_IN[change.file])
         else:
-            touched.update(_questions_of_file(change.file))
+            file = place_of(change.file)
+            touched |= {
+                place.question
+                for place in PLACES.values()
+                # the files of problem 1, which are in no folder, import each other
+                if place.file == file or "/" not in place.file + file
+            }
     return sorted(touched)
-
-
-@functools.cache
-def _questions_of_file(name):
-    """Return the questions with a place in the file or in one that imports it; for an answers file,
-    its checks' questions.
-    """
-    if name in ASKED_IN:
-        return {ASKED_IN[name]}
-    files, grown = {place_of(name)}, True
-    while grown:
-        names = "|".join(Path(file).stem for file in files)
-        more = {
-            path.relative_to(folder).as_posix()
-            for folder in (SOLUTION, STARTER)
-            for path in folder.rglob("*.py")
-            if path.name != "__init__.py"
-            and re.search(
-                rf"^from \.+(\w+\.)?({names}) import",
-                path.read_text(encoding="utf-8"),
-                re.MULTILINE,
-            )
-        }
-        grown, files = not more <= files, files | more
-    return {place.question for place in PLACES.values() if place.file in files}
 
 
 def faults(wrong, taken: dict[str, float]) -> list[str]:

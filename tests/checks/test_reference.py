@@ -1,5 +1,5 @@
 """What the solution is held to, since all right replies come from it: torch's own layers and
-functions, complex numbers, finite differences.
+functions, the handout's formulas with complex numbers of more digits, finite differences.
 """
 
 import random
@@ -29,26 +29,19 @@ def fixes(submission):
     return fixes
 
 
+@pytest.fixture
+def positions(submission):
+    """The solution's positions.py."""
+    from submission.problem6 import positions
+
+    return positions
+
+
 def draw_padding(B, T):
     """Padding anywhere, but not everywhere."""
     padding = torch.rand(B, T) < 0.4
     padding[torch.arange(B), torch.randint(T, (B,))] = False
     return padding
-
-
-def pair_of_layers(encoder, width, n_head):
-    """Multi-head attention of the solution and of torch, with the same weights, in float64."""
-    mine = encoder.MultiHeadAttention(width, n_head).double()
-    torchs = nn.MultiheadAttention(width, n_head, batch_first=True).double()
-    torchs.load_state_dict(
-        {
-            "in_proj_weight": mine.qkv.weight,
-            "in_proj_bias": mine.qkv.bias,
-            "out_proj.weight": mine.proj.weight,
-            "out_proj.bias": mine.proj.bias,
-        }
-    )
-    return mine, torchs
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -66,7 +59,11 @@ def test_attention_in_numpy(submission, seed, masked):
 
 @pytest.mark.parametrize("padded", [False, True])
 def test_multi_head_attention(encoder, seed, padded):
-    mine, torchs = pair_of_layers(encoder, 15, 3)
+    mine = encoder.MultiHeadAttention(15, 3).double()
+    torchs = nn.MultiheadAttention(15, 3, batch_first=True).double()
+    weights = {"in_proj_weight": mine.qkv.weight, "in_proj_bias": mine.qkv.bias}
+    weights |= {"out_proj.weight": mine.proj.weight, "out_proj.bias": mine.proj.bias}
+    torchs.load_state_dict(weights)
     x, padding = torch.randn(4, 7, 15).double(), draw_padding(4, 7) if padded else None
     for got, wanted in zip(
         mine(x, padding, return_weights=True), torchs(x, x, x, padding, average_attn_weights=False)
@@ -157,3 +154,44 @@ def test_filters_keep_what_sorting_keeps(fixes, seed):
             kept = {*order[: min(count, 9)]}
             assert {*got.isfinite().nonzero().flatten().tolist()} == kept
             assert torch.equal(got[[*kept]], logits[[*kept]])
+
+
+def turns(at, width: int) -> np.ndarray:
+    """exp(i p w) for each position and pair: cosine and sine at once, with more digits."""
+    w = np.longdouble(10000) ** (-2 * np.arange(width // 2) / np.longdouble(width))
+    angles = np.outer(np.asarray(at, np.longdouble), w)
+    return np.cos(angles) + 1j * np.sin(angles)
+
+
+def test_sines_and_cosines(positions):
+    at = np.array([3.5, -2.25, 0, 999])
+    for vectors, z in [
+        (positions.sinusoidal_at(at, 10), turns(at, 10)),
+        (positions.sinusoidal(1000, 6), turns(np.arange(1000), 6)),
+    ]:
+        assert np.abs(vectors[:, 0::2] - z.imag).max() < 1e-11
+        assert np.abs(vectors[:, 1::2] - z.real).max() < 1e-11
+
+
+@pytest.mark.parametrize("k", [1, 50, 1000, -37])
+def test_a_shift_shifts(positions, k):
+    at = np.array([0, 17.25, -3, 1000])
+    shifted = positions.sinusoidal_at(at, 12) @ positions.shift_matrix(k, 12)
+    assert np.abs(shifted - positions.sinusoidal_at(at + k, 12)).max() < 1e-10
+
+
+def test_rope_scores_are_products_of_complex_numbers(positions, seed):
+    q, k = np.random.default_rng(seed).standard_normal((2, 10))
+    a, b = (x[0::2] + 1j * x[1::2] for x in (q, k))
+    queries, keys = [5, 2, 9, 0], [1, 7, 3, 0]
+    scores = positions.rope_scores(torch.from_numpy(q), torch.from_numpy(k), queries, keys)
+    right = ((a * turns(queries, 10)) * (b * turns(keys, 10)).conj()).real.sum(axis=1)
+    assert np.abs(scores.numpy() - right).max() < 1e-5  # the table is float32
+
+
+def test_biases_and_interpolated_positions(positions):
+    bias = positions.alibi_bias(3, 5)
+    for h, i, j in np.ndindex(3, 5, 5):
+        assert bias[h, i, j] == pytest.approx(-(2 ** (-8 * (h + 1) / 3)) * abs(i - j), abs=1e-15)
+    assert positions.interpolated_positions(4, 6).tolist() == [0, 1, 2, 3]
+    assert positions.interpolated_positions(8, 6) == pytest.approx(np.arange(8) * 0.75)

@@ -40,6 +40,7 @@ def test_writing_to_the_list_of_documents_is_named(process):
     assert "an assignment to self.data[idx]" in report.outcomes["1c-1-basic"].details
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mistake", NOTHING, ids=[mistake.name for mistake in NOTHING])
 def test_what_does_nothing_earns_nothing(process, mistake):
     """The right shape and dtype alone, and y shifted, are no points."""
