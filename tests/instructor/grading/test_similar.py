@@ -20,7 +20,6 @@ from right.problem1.solutions import RIGHT as MANY
 from right.problem1.whole import RIGHT as WHOLE
 
 NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle"}
-NAMES |= {"number_of_epochs": "runden", "cos_rows": "zeilen_c", "sin_rows": "zeilen_s"}
 RIGHT = {right.name: right for right in MANY + WHOLE}
 BEGINNER = "beginner_with_loops"
 EVIL = "<script>alert(1)</script>"
