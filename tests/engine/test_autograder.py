@@ -63,7 +63,7 @@ def answer(x):
     signal.signal(signal.SIGUSR1, lie)
     while True: pass
 """
-DEAF = "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)\n"
+DEAF = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: pass\n"
 HANGS = """within 2 seconds, the limit of 9a-0-basic in total.
 What was running: call. Its inputs: argument = int64 of shape (5,)."""
 KEY_ERROR = """toy.py, line 2: KeyError: 'key'
@@ -102,7 +102,7 @@ BEHAVIORS = {
         "os._exit": (answers("__import__('os')._exit(0)"), "exit code 0"),
         "segmentation fault": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
         "closes everything": ("import os\nos.closerange(0, 1000)\n" + RIGHT, ""),
-        "error with infinity": (answers("raise SyntaxError('', ('', float('inf'), 0, ''))"), ""),
+        "error with infinity": (answers("raise SyntaxError('x', ('f', float('inf'), 0, 't'))"), ""),
         "patched json": ("import json\njson.dumps = lambda *a, **k: '{'\n" + RIGHT, "interfered"),
     },
     Verdict.TIMEOUT: {
@@ -150,7 +150,8 @@ CASES = {name: (verdict, *row) for verdict, rows in BEHAVIORS.items() for name, 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_each_way_to_end_has_its_verdict(process, tmp_path, name):
+def test_each_way_to_end_has_its_verdict(process, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("autograder.allowance.CLOCK", 50)  # however busy the machine is
     verdict, source, message = CASES[name]
     outcome = outcome_of(process, tmp_path, source)
     assert outcome.verdict not in (None, Verdict.GRADER_ERROR), outcome.details

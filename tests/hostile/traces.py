@@ -49,7 +49,7 @@ def processes(known: set[int]) -> list[str]:
         return [pid for pid in {*descendants()} - known if is_running(pid)]
 
     with contextlib.suppress(AssertionError):
-        wait_until(lambda: not unknown(), 1)
+        wait_until(lambda: not unknown(), 5)
     return [f"process {pid} ({command_of(pid)})" for pid in unknown()]
 
 

@@ -56,7 +56,7 @@ def spoils_the_next_check():
 
     def spoil():
         spared = check, os.getpid()
-        for _ in range(3000):
+        for _ in range(30_000):
             try:
                 children = open(f"/proc/{server}/task/{server}/children").read().split()
             except OSError:
