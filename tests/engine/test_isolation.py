@@ -40,9 +40,10 @@ THREADS = (
 IMPORTS = "import os, threading, time"
 HIDDEN = """for _ in range(150):
         if os.fork() == 0:
-            os.setsid()
-            if os.fork() == 0: time.sleep(5)
-            os._exit(0)
+            try:
+                os.setsid()
+                if os.fork() == 0: time.sleep(5)
+            finally: os._exit(0)
         time.sleep(0.001)"""
 RESERVED = """for n in range(20):
         os.posix_fallocate(os.open(str(n), os.O_WRONLY | os.O_CREAT), 0, 36 << 20)"""
