@@ -111,18 +111,3 @@ def test_line_ends_of_windows_change_nothing(copy, tmp_path):
         assert b"differs" not in done.stdout and b"was changed" not in done.stdout
         starter = run({}, folder / "src" / "grader.py", "--next", "1h", "--submission", code)
         assert b"All parts are written" in starter.stdout
-
-
-def test_git_keeps_line_ends():
-    """A clone where git translates them has the bytes of this one, but for the commands of Windows."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("no git here")
-    listed = subprocess.run(
-        ["git", "ls-files", "--eol"], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
-    )
-    for line in listed.stdout.splitlines():
-        facts, _, name = line.partition("\t")
-        if facts.startswith("i/lf"):
-            assert f"eol={'crlf' if name.endswith('.bat') else 'lf'}" in facts, line
-        else:
-            assert facts.startswith(("i/-text", "i/none")), line
