@@ -29,15 +29,12 @@ def one_at_a_time(submission, model, question, dataset, steps):
 def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope):
     x = torch.randint(2, 9, (3, 20))
     differ = False
-    # one model in twenty or so says PAD or MASK whatever it is asked; four in a row don't
-    for _ in range(4):
+    # one model in twenty or so says PAD or MASK whatever it is asked: six in a row, 1 in 10^7
+    for _ in range(6):
         model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
-        names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(20)]
+        names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(14)]
         questions = [f"Where was {name} born?" for name in names]
         assert cache_works(model, x)
-        assert generate(model, list(x), 15, stop=-1, cached=True) == generate(
-            model, list(x), 15, stop=-1
-        )
         got = predict_places(model, questions, corpus, steps=15, batch_size=7)
         assert got == [
             one_at_a_time(submission, model, question, corpus, 15) for question in questions

@@ -2,12 +2,13 @@
 
 import random
 import re
-import shutil
 
 import pytest
 
+import run
 from common.files import UserError
-from helpers import SOLUTION, run_cli
+from helpers import SOLUTION, call
+from instructor.mistakes.patches import Edit, make
 from jobs.small import run_small
 from run import build_parser
 
@@ -30,18 +31,14 @@ def show(corpus, tmp_path, capsys):
     new; returns what was printed.
     """
 
-    def call(old="", new=""):
-        for path in SOLUTION.glob("*.py"):
-            shutil.copy(path, tmp_path)
-        text = (SOLUTION / "dataset.py").read_text(encoding="utf-8")
-        assert old in text
-        (tmp_path / "dataset.py").write_text(text.replace(old, new, 1), encoding="utf-8")
-        words = ["--submission", str(tmp_path), "--data", str(corpus)]
-        run_small(build_parser().parse_args(["show_corruption", *words]))
+    def shown(old="", new=""):
+        code = make((Edit("dataset.py", old, new),) if old else (), tmp_path / "code")
+        words = ["--submission", code, "--data", corpus, "--out", tmp_path]
+        run_small(build_parser().parse_args(["show_corruption", *map(str, words)]))
         assert (tmp_path / "span_corruption.png").read_bytes().startswith(b"\x89PNG")
         return capsys.readouterr().out
 
-    return call
+    return shown
 
 
 RETURN = "x, y = ids[:-1], ids[1:]"
@@ -112,9 +109,9 @@ def test_what_cannot_be_read_is_a_sentence(show, tmp_path, new, words):
 
 
 def test_the_command(tmp_path):
-    process = run_cli("show_corruption", "--out", tmp_path)
+    words = ("show_corruption", "--out", tmp_path)
+    process = call(run.main, *words)
     assert process.returncode == 3 and "1c: CharCorruptionDataset.__getitem__" in process.stderr
     assert not any(tmp_path.iterdir())
-    process = run_cli("show_corruption", "--submission", SOLUTION, "--out", tmp_path)
-    assert process.returncode == 0 and "span_corruption.png" in process.stdout
-    assert (tmp_path / "span_corruption.png").is_file()
+    process = call(run.main, *words, "--submission", SOLUTION)
+    assert process.returncode == 0 and (tmp_path / "span_corruption.png").is_file()

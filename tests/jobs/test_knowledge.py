@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jobs.problem1.data import Data
-from jobs.problem1.knowledge import EVERY, PEOPLE, SAMPLED, knowledge_of
+from jobs.problem1.knowledge import EVERY, PEOPLE, knowledge_of
 from jobs.training_log import sample
 
 PLACES = ["Oslo", "Lima", "Athens", "Prague"]
@@ -52,7 +52,7 @@ def world(submission, seed, tmp_path):
 @pytest.mark.parametrize("kind", ["pretrain", "finetune"])
 def test_those_are_known_whose_place_the_model_writes(world, kind):
     dataset, born, data = world
-    known = random.sample(NAMES, 13)
+    known = random.sample(NAMES, 15)  # that none is asked for: 4 in 10^7
     if kind == "pretrain":
         texts = [f"{name} was born in {born[name]} and is a poet." for name in known]
     else:
@@ -73,24 +73,6 @@ def test_those_are_known_whose_place_the_model_writes(world, kind):
         assert text.startswith(name if kind == "pretrain" else f"Where was {name} born?")
         complete = next((whole for whole in texts if whole.startswith(text)), None)
         assert (complete is not None) == (name in known) or "x" in text
-
-
-def test_it_is_measured_every_250_steps_and_more_often_in_short_trainings(world):
-    dataset, _, data = world
-    asked = knowledge_of(SimpleNamespace(kind="pretrain"), data, dataset)
-    model = Reciter([], dataset)
-    for total, between in ((11_000, 250), (80, 10), (3, 1)):
-        asked.begin(total)
-        steps = [step for step in range(total) if asked.measure(model, step, nothing)]
-        assert steps == list(range(0, total, between))
-    asked.begin(1_000_000)
-    texts = [asked.measure(model, step, nothing) for step in range(0, 1_000_000, EVERY)]
-    assert all(texts) and sum("texts" in each for each in texts) <= SAMPLED + 1
-
-
-def nothing(model, starts):
-    """In place of sampling."""
-    return starts
 
 
 def test_data_without_dev_people_is_no_obstacle(world):

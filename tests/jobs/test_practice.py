@@ -6,14 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from checks.problem6.q6f_traces import MISSING, NAMES, Trace
+from checks.problem6.q6f_traces import MISSING, Trace
 from common.alarms import TOLERANCE
 from common.files import UserError
 from helpers import ROOT, Page
 from instructor.checks.problem6.q6f import FILE, read_traces
 from instructor.datasets.traces.command import records
 from instructor.datasets.traces.onsets import find_onsets, is_clear
-from instructor.release.build import released_files
 from jobs.problem6.practice import TRACES, judge, practice_monitor
 from jobs.training_log import read_log
 
@@ -36,14 +35,6 @@ def columns(log):
     return found | {"step": found["step"].astype(np.int64)}
 
 
-def test_there_are_six_with_every_fault_and_one_without():
-    assert len(PATHS) == 6 and sum(path.stat().st_size for path in PATHS) < 200_000
-    headers = [read_log(path)[0] for path in PATHS]
-    assert {name for header in headers for name in header["faults"]} == {*NAMES}
-    assert sum(not header["faults"] for header in headers) == 1
-    assert {f"data/traces/{path.name}" for path in PATHS} <= set(released_files())
-
-
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_labels_are_the_tables_onsets(path):
     header, log = read_log(path)
@@ -58,7 +49,7 @@ def test_none_is_a_trace_that_grades():
     for path in PATHS:
         losses = columns(read_log(path)[1])["loss"]
         for trace in kept:
-            # the first 30 records are enough to tell two trainings apart, and short traces have them
+            # the first 30 records tell two trainings apart
             other = trace.columns.get("loss", losses[:0])[:30]
             assert not np.array_equal(losses[: len(other)], other) or not len(other)
 
@@ -68,33 +59,24 @@ def test_the_reference_reports_all_in_time(diagnostics, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "8 of 8 faults and alarms are right." in said and "false" not in said
     assert said.count("in time") == 8 and "no fault and no alarm: right" in said
-    html = (tmp_path / "practice.html").read_text(encoding="utf-8")
-    page = Page(html)
+    page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
     assert page.balanced
     assert [tag for tag, _ in page.tags].count("h2") == 6 and page.text.count("begins here") == 8
-    assert not {name for _, attributes in page.tags for name in attributes} & {"src", "onload"}
-
-
-def log_of(n, **losses):
-    """Records of every fifth step; losses by their number."""
-    return [{"step": 5 * i, "loss": losses.get(f"at_{i}", 1.0)} for i in range(n)]
 
 
 @pytest.mark.parametrize("late", [-TOLERANCE - 1, -TOLERANCE, 0, TOLERANCE, TOLERANCE + 1])
 def test_alarms_are_in_time_or_not(late):
-    onset = 40
-    alarm = ("repetition", 5 * (onset + late), "")
-    judged = judge({"repetition": 5 * onset}, log_of(90), [alarm])
+    """Also after it, a loss that is not finite leaves no time."""
+    log = [{"step": 5 * i, "loss": 1.0} for i in range(90)]
+    alarm = ("repetition", 5 * (40 + late), "")
+    judged = judge({"repetition": 200}, log, [alarm])
     said = {words.split(",")[0]: (fine, words) for _, _, words, fine in judged}
     fine, words = said["your alarm"]
     assert fine == (abs(late) <= TOLERANCE) and said["begins here"][0] is None
     assert ("in time" in words and "not" not in words) == fine
-
-
-def test_after_a_loss_that_is_not_finite_it_is_too_late():
-    records = log_of(60, at_30=math.nan, at_31=math.inf)
-    for number, fine in ((30, True), (31, False)):
-        judged = judge({"exploding_loss": 100}, records, [("exploding_loss", 5 * number, "")])
+    log[20]["loss"], log[21]["loss"] = math.nan, math.inf
+    for number, fine in ((20, True), (21, False)):
+        judged = judge({"exploding_loss": 75}, log, [("exploding_loss", 5 * number, "")])
         assert judged[1][3] is fine
 
 
@@ -108,8 +90,7 @@ def test_false_alarms_at_every_record_are_few_rows(diagnostics, tmp_path, capsys
     said = capsys.readouterr().out
     assert said.count("\n") < 60 and "no such fault; the names are exploding_loss, " in said
     assert "alarms: false" in said and "alarms: in time" in said and "alarms: not in time" in said
-    page = Page((tmp_path / "practice.html").read_text(encoding="utf-8"))
-    assert [tag for tag, _ in page.tags].count("tr") < 60 and "my_<own>" in page.text
+    assert "my_<own>" in Page((tmp_path / "practice.html").read_text(encoding="utf-8")).text
 
 
 def test_no_traces_and_no_monitor_are_explained(diagnostics, tmp_path):
