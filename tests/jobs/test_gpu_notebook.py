@@ -5,25 +5,22 @@ not played.
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 
 import nbclient
 import nbformat
 import pytest
 
+import collect
 from common.files import UserError
-from helpers import ROOT, SOLUTION, STARTER
+from helpers import ROOT, SOLUTION, STARTER, call
 from jobs.problem1 import notebook
 from jobs.targets import JOBS
 
 
 def for_gpu(out, submission=SOLUTION):
     """Write the zip of a student's copy; returns what is printed."""
-    words = ["--for-gpu", "--submission", submission, "--out", out]
-    process = subprocess.run(
-        [sys.executable, ROOT / "src" / "collect.py", *words], capture_output=True, encoding="utf-8"
-    )
+    process = call(collect.main, "--for-gpu", "--submission", submission, "--out", out)
     assert process.returncode == 0, process.stderr
     return process.stdout
 
@@ -38,14 +35,15 @@ def opened(folder):
     return nbclient.NotebookClient(found, timeout=300, kernel_name="python3", resources=where)
 
 
-def test_all_cells_run_and_run_again(tmp_path):
-    for_gpu(tmp_path / "for_gpu.zip")
-    for done in (0, len(JOBS)):
-        client = opened(tmp_path)
-        client.execute()
-        outputs = [output for cell in client.nb.cells for output in cell.get("outputs", [])]
-        text = "".join(output.get("text", "") for output in outputs)
-        assert text.count(" is done: ") == done and "src/submission" in text
+def test_all_cells_run_again_and_do_what_is_not_done(demo, tmp_path):
+    for_gpu(tmp_path / "for_gpu.zip", demo.code)
+    shutil.copytree(demo.folder, tmp_path / "kept" / "smoke")
+    (tmp_path / "kept" / "smoke" / "rope.finetune.params").unlink()
+    client = opened(tmp_path)
+    client.execute()
+    outputs = [output for cell in client.nb.cells for output in cell.get("outputs", [])]
+    text = "".join(output.get("text", "") for output in outputs)
+    assert text.count(" is done: ") == len(JOBS) - 1 and "src/submission" in text
     writes = {job.writes for job in JOBS.values()}
     writes |= {f"runs/{name}.json" for name in writes}
     archive = zipfile.ZipFile(tmp_path / "kept" / "results-smoke.zip")
@@ -62,18 +60,21 @@ def stopped(client):
     return sentence
 
 
-def test_what_is_wrong_with_the_zip_is_said_in_a_sentence(tmp_path):
-    assert "there are 0" in stopped(opened(tmp_path))
-    for_gpu(tmp_path / "for_gpu.zip")
-    whole = (tmp_path / "for_gpu.zip").read_bytes()
-    middle = len(whole) // 2
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
-        archive.writestr("helper.py", "")
-    other = (tmp_path / "other.zip").read_bytes()
-    flipped = whole[:middle] + b"\xff" * 100 + whole[middle + 100 :]
-    for damaged in (other, b"no zip", whole[:middle], flipped):
-        (tmp_path / "for_gpu.zip").write_bytes(damaged)
-        assert "or is damaged. Make it anew." in stopped(opened(tmp_path))
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (None, "there are 0"),
+        (lambda whole: b"no zip", "or is damaged. Make it anew."),
+        (lambda whole: whole[: len(whole) // 2], "or is damaged. Make it anew."),
+        (lambda whole: whole[:9999] + b"\xff" * 100 + whole[10_099:], "or is damaged."),
+    ],
+)
+def test_what_is_wrong_with_the_zip_is_said_in_a_sentence(tmp_path, damage, words):
+    if damage:
+        for_gpu(tmp_path / "for_gpu.zip")
+        whole = (tmp_path / "for_gpu.zip").read_bytes()
+        (tmp_path / "for_gpu.zip").write_bytes(damage(whole))
+    assert words in stopped(opened(tmp_path))
 
 
 def test_the_results_come_back_into_the_copy(tmp_path, capsys):

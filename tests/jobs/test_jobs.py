@@ -9,28 +9,19 @@ import sys
 import pytest
 import torch
 
-from helpers import DATA, ROOT, SOLUTION, STARTER, run_cli
-from instructor.mistakes.patches import Edit, make
+import run
+from helpers import DATA, ROOT, SOLUTION, STARTER, call, run_cli
+from instructor.mistakes.patches import Edit, Text, make
 from jobs.targets import JOBS
 
+NEEDS = "from .numpy_attention import attention\n"
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A folder with the results of all eleven jobs at smoke size, and what was printed."""
-    out = tmp_path_factory.mktemp("results")
-    process = run_cli(
-        "all", *SMOKE, "--out", out, "--gold", ROOT / "instructor" / "gold" / "laptop", "--jobs", 1
-    )
-    assert process.returncode == 0, process.stderr
-    return out, process.stdout
-
-
 @pytest.fixture
-def results(finished, tmp_path):
-    """A copy of the finished results that a test may damage."""
-    return shutil.copytree(finished[0], tmp_path / "results")
+def results(demo, tmp_path):
+    """A copy of the results of all eleven jobs that a test may damage."""
+    return shutil.copytree(demo.folder, tmp_path / "results")
 
 
 @pytest.fixture
@@ -39,37 +30,20 @@ def data(tmp_path):
     return shutil.copytree(DATA, tmp_path / "data")
 
 
-def test_all_jobs_write_their_files(finished):
-    out, printed = finished
-    assert {path.name for path in out.iterdir()} - {"runs"} == {job.writes for job in JOBS.values()}
+def test_all_jobs_write_their_files(demo):
+    made = {path.name for path in demo.folder.iterdir()} - {"runs", "summary.json", "accuracy.png"}
+    assert made == {job.writes for job in JOBS.values()}
     questions = {"dev": 100, "test": 40}
     for job in JOBS.values():
-        assert job.target in printed
+        assert job.target in demo.printed
         if job.kind == "evaluate":
-            lines = (out / job.writes).read_text(encoding="utf-8").splitlines()
+            lines = (demo.folder / job.writes).read_text(encoding="utf-8").splitlines()
             assert len(lines) == questions[job.split]
         else:
-            state = torch.load(out / job.writes, weights_only=True)
+            state = torch.load(demo.folder / job.writes, weights_only=True)
             assert ("pos_emb" in state) == (job.variant == "vanilla") and "tok_emb.weight" in state
-    assert printed.count("of 100,") == 3
-    assert printed.count("of 40,") == 3
-    assert "'London' gets 5, 5.0%" in printed
-
-
-def test_same_seed_same_weights(finished, tmp_path):
-    for seed, same in ((0, True), (1, False)):
-        out = tmp_path / str(seed)
-        assert run_cli("rope_pretrain", *SMOKE, "--out", out, "--seed", seed).returncode == 0
-        a, b = (
-            torch.load(folder / "rope.pretrain.params", weights_only=True)["head.weight"]
-            for folder in (out, finished[0])
-        )
-        assert torch.equal(a, b) == same
-
-
-def test_without_gold_there_is_no_test_accuracy(results):
-    process = run_cli("rope_eval_test_with_pretrain", *SMOKE, "--out", results)
-    assert process.returncode == 0 and "The answers are not here" in process.stdout
+    assert demo.printed.count("of 100,") == demo.printed.count("of 40,") == 3
+    assert "'London' gets 5, 5.0%" in demo.printed
 
 
 @pytest.fixture
@@ -117,31 +91,25 @@ def test_a_missing_input_names_the_target_that_makes_it(target, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("command", "words"),
     [
         ("vanila_pretrain", "vanilla_pretrain"),
-        ("tset", "Did you mean test"),
         ("qqqqq", "./run.sh help"),
+        ("rope_pretrain --seed -1", "must be a whole number from 0"),
+        (f"rope_pretrain --seed {'9' * 400}", "must be a whole number from 0"),
+        ("rope_pretrain --preset big", "'laptop'"),
+        ("rope_pretrain --sed 1", "--sed"),
+        ("rope_pretrain --device cpu:7", "no such device here. Available: cpu"),
+        ("rope_pretrain --data /nowhere", "--data"),
+        ("rope_pretrain --submission {folder}", "not a submission"),
+        ("rope_pretrain --jobs 2", "is one job. Leave it out"),
+        ("all --jobs 0", "must be a whole number from 1 to 1024"),
     ],
 )
-def test_unknown_targets_get_suggestions(target, words):
-    refused(run_cli(target), words)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--seed", "-1"), "must be a whole number from 0"),
-        (("--seed", "9" * 30), "must be a whole number from 0"),
-        (("--seed", "9" * 400), "must be a whole number from 0"),
-        (("--preset", "big"), "'laptop'"),
-        (("--sed", "1"), "--sed"),
-        (("--device", "cpu:7"), "no such device here. Available: cpu"),
-        (("--data", "/nowhere"), "--data"),
-    ],
-)
-def test_bad_options(options, words, tmp_path):
-    refused(run_cli("rope_pretrain", *SMOKE, "--out", tmp_path / "new", *options), words)
+def test_what_cannot_be_run_is_said_at_once(command, words, tmp_path):
+    options = (*SMOKE, "--out", tmp_path / "new")
+    target, *more = command.format(folder=tmp_path).split()
+    refused(call(run.main, target, *options, *more), words)
     assert not (tmp_path / "new").exists()
 
 
@@ -165,8 +133,6 @@ BAD_DATA = [
     (*CORPUS, lambda b: b"\n \n", "is empty"),
     (*CORPUS, lambda b: b[:100] + b"\xff" + b[100:], "not UTF-8"),
     (*CORPUS, lambda b: b.replace(b"\n", "\u2047\n".encode(), 1), "line 1"),
-    (*PLACES, None, "does not exist"),
-    (*PLACES, lambda b: b"", "is empty"),
     (*PLACES, lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
     (*PLACES, lambda b: b + b"Where was X born?\t\n", "line 81: expected"),
     (*PLACES, lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1), "reads only 81"),
@@ -189,16 +155,21 @@ def test_bad_data_is_refused_whole(results, data, target, name, change, words):
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
-def test_windows_line_ends_and_a_missing_last_newline_are_fine(finished, data, tmp_path):
+def weights(one, other, name):
+    """Those of that name in two folders."""
+    return (torch.load(folder / name, weights_only=True) for folder in (one, other))
+
+
+def test_windows_line_ends_and_a_missing_last_newline_are_fine(demo, data, tmp_path):
     for path in data.iterdir():
         rewrite(path, lambda b: b.rstrip(b"\n").replace(b"\n", b"\r\n"))
     jobs = ("vanilla_finetune_without_pretrain", "vanilla_eval_dev_without_pretrain")
     for target in jobs:
         assert run_cli(target, *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
-    weights, predictions = (JOBS[target].writes for target in jobs)
-    a, b = (torch.load(folder / weights, weights_only=True) for folder in (tmp_path, finished[0]))
+    params, predictions = (JOBS[target].writes for target in jobs)
+    a, b = weights(tmp_path, demo.folder, params)
     assert all(torch.equal(a[key], b[key]) for key in a)
-    assert (tmp_path / predictions).read_bytes() == (finished[0] / predictions).read_bytes()
+    assert (tmp_path / predictions).read_bytes() == (demo.folder / predictions).read_bytes()
 
 
 def swap_vocabulary(path):
@@ -216,7 +187,6 @@ BAD_WEIGHTS = [
     (lambda path: rewrite(path, lambda b: b[: len(b) // 2]), "damaged"),
     (lambda path: rewrite(path, lambda b: b""), "It is empty: 0 bytes"),
     (lambda path: torch.save(WRAPPED, path), "which DataParallel"),
-    (lambda path: torch.save([1, 2], path), "not a state_dict"),
     (lambda path: torch.save({3: torch.ones(2)}, path), "not a state_dict"),
     (lambda path: path.write_text("bad\n", encoding="utf-8"), "damaged"),
 ]
@@ -255,14 +225,17 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target, room):
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
-def test_a_submission_without_package_is_refused(tmp_path):
-    refused(run_cli("rope_pretrain", "--submission", tmp_path), "not a submission")
-
-
-def test_a_missing_file_is_named(mine):
-    options = mine()
-    (options[-1] / "attention.py").unlink()
-    refused(run_cli("vanilla_pretrain", *options), "has no attention.py, which this job needs")
+@pytest.mark.parametrize(
+    ("target", "uses", "gone"),
+    [
+        ("vanilla_pretrain", (), "attention.py"),
+        ("encoder_copy", (Text("encoder.py", NEEDS),), "problem5/numpy_attention.py"),
+    ],
+)
+def test_a_missing_file_is_named(mine, target, uses, gone):
+    """Nothing of the starter takes its place."""
+    options = mine(*uses, Text(gone.rpartition("/")[2], None))
+    refused(run_cli(target, *options), f"has no {gone}, which")
 
 
 @pytest.mark.parametrize("target", ["encoder_scaling", "plot_positions"])
@@ -276,29 +249,14 @@ def test_files_of_a_problem_may_be_at_the_top(mine, target, tmp_path):
     assert process.returncode == 0, process.stderr
 
 
-def test_nothing_of_the_starter_takes_the_place_of_a_missing_file(mine):
-    """Here in a folder that is missing, too."""
-    options = mine()
-    shutil.rmtree(options[-1] / "problem5")
-    (options[-1] / "encoder.py").write_text(
-        "from .numpy_attention import attention\n", encoding="utf-8"
-    )
-    refused(run_cli("encoder_copy", *options), "has no problem5/numpy_attention.py")
-
-
-def test_a_function_that_returns_nothing_is_named(mine):
-    options = mine(Edit("helper.py", "    model = GPT(mconf)\n", "    GPT(mconf)\n"))
-    refused(run_cli("vanilla_pretrain", *options), "initialize_vanilla_model", "None")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "function"),
     [
         ("    return tconf, trainer_obj", "    return trainer_obj, tconf", "pretrain"),
-        ("    return tconf, trainer_obj", "    return trainer_obj", "pretrain"),
         ("    return tconf, trainer_obj", "    return None, trainer_obj", "pretrain"),
         ("    return tconf, trainer_obj", "    return TrainerConfig(), trainer_obj", "pretrain"),
         ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
+        ("    model = GPT(mconf)\n", "    GPT(mconf)\n", "initialize_vanilla_model"),
     ],
 )
 def test_a_function_that_returns_something_else_is_named(mine, old, new, function):
@@ -309,7 +267,7 @@ def test_a_function_that_returns_something_else_is_named(mine, old, new, functio
     refused(run_cli("vanilla_pretrain", *options), f"{function} in helper.py returned", "docstring")
 
 
-def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mine):
+def test_loading_pretrained_weights_is_left_to_the_student(demo, results, mine):
     options = mine()
     helper = options[-1] / "helper.py"
     load = r"model\.load_state_dict\(\s+torch\.load\(reading_params_path.*?\)\s+\)"
@@ -317,11 +275,8 @@ def test_loading_pretrained_weights_is_left_to_the_student(finished, results, mi
     assert found == 1
     helper.write_text(text, encoding="utf-8")
     assert run_cli("rope_finetune_with_pretrain", *options, "--out", results).returncode == 0
-    forgot, did = (
-        torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"]
-        for folder in (results, finished[0])
-    )
-    assert not torch.allclose(forgot, did, atol=1e-3)
+    forgot, did = weights(results, demo.folder, "rope.finetune.params")
+    assert not torch.allclose(forgot["tok_emb.weight"], did["tok_emb.weight"], atol=1e-3)
 
 
 def test_an_error_in_the_students_code_keeps_its_traceback(mine):
@@ -331,18 +286,10 @@ def test_an_error_in_the_students_code_keeps_its_traceback(mine):
     assert not list(options[-1].glob("*.params*"))
 
 
-def test_a_run_begun_again_forgets_the_old_checkpoint(results):
-    (results / "rope.pretrain.ckpt").write_bytes(b"old")
-    assert run_cli("rope_pretrain", *SMOKE, "--out", results).returncode == 0
-    assert not (results / "rope.pretrain.ckpt").exists()
-
-
-def test_all_resumes_where_it_was(results):
-    """Weights that are the same to the bit leave what was made from them as it is."""
-    (results / "rope.finetune.params").unlink()
-    process = run_cli("all", *SMOKE, "--out", results, "--resume")
-    assert process.returncode == 0 and process.stdout.count("is done:") == 10
-    assert (results / "rope.finetune.params").exists()
+def test_a_run_begun_again_forgets_the_old_checkpoint(tmp_path):
+    (tmp_path / "vanilla.model.ckpt").write_bytes(b"old")
+    assert run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", tmp_path).returncode == 0
+    assert not (tmp_path / "vanilla.model.ckpt").exists()
 
 
 def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(mine, tmp_path):
@@ -368,9 +315,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(mine, tmp_p
     trainer = options[-1] / "trainer.py"
     trainer.write_text(trainer.read_text(encoding="utf-8").replace(stop, ""), encoding="utf-8")
     assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
-    a, b = (
-        torch.load(tmp_path / name / "vanilla.model.params", weights_only=True) for name in "ab"
-    )
+    a, b = weights(tmp_path / "a", tmp_path / "b", "vanilla.model.params")
     assert all(torch.equal(a[key], b[key]) for key in a)
     assert not (tmp_path / "a" / "vanilla.model.ckpt").exists()
 

@@ -190,13 +190,6 @@ def environment_of(pid):
         return b"\0" + file.read()
 
 
-def test_jobs_are_for_all_of_them():
-    result = run_cli("vanilla_pretrain", "--jobs", "2")
-    assert result.returncode == 2 and "is one job. Leave it out" in result.stderr
-    result = run_cli("all", "--jobs", "0")
-    assert result.returncode == 2 and "must be a whole number from 1 to 1024" in result.stderr
-
-
 @pytest.mark.parametrize("target", ["all", "demo", "encoder_report"])
 def test_torchrun_is_for_single_trainings(target, monkeypatch):
     """Else each process would choose a folder of its own, or all would write the same files."""

@@ -6,14 +6,17 @@ import shutil
 from dataclasses import replace
 
 import pytest
+import torch
 
-from helpers import ROOT, SOLUTION, run_cli
+import run
+from helpers import DATA, ROOT, call, run_cli
 from jobs.options import choose_options
 from jobs.records import (
     Record,
     checkpoint_of,
     earlier,
     ingredients,
+    path_of,
     read_record,
     require_same_preset,
     write_record,
@@ -21,24 +24,19 @@ from jobs.records import (
 from jobs.targets import JOBS
 from run import build_parser
 
-DONE = "vanilla_finetune_without_pretrain"
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A copy of the reference with the results of a job."""
-    folder = tmp_path_factory.mktemp("made") / "mine"
-    shutil.copytree(SOLUTION, folder)
-    shutil.copytree(ROOT / "data" / "laptop", folder.parent / "data")
-    assert run_cli(*command(folder, DONE)).returncode == 0
-    return folder
+DONE, PRETRAINED = "vanilla_finetune_without_pretrain", "rope_pretrain"
 
 
 @pytest.fixture
-def mine(finished, tmp_path):
-    """The same, to change."""
-    shutil.copytree(finished.parent, tmp_path / "copy")
-    return tmp_path / "copy" / "mine"
+def mine(demo, tmp_path):
+    """A copy of the demo's code beside its data, with the results of two jobs, to change."""
+    folder = shutil.copytree(demo.code, tmp_path / "copy" / "mine")
+    shutil.copytree(DATA, folder.parent / "data")
+    (folder / "runs").mkdir()
+    for made in (demo.folder / JOBS[name].writes for name in (DONE, PRETRAINED)):
+        shutil.copy2(made, folder)
+        shutil.copy2(path_of(made), folder / "runs")
+    return folder
 
 
 def command(folder, target, preset="smoke", *more):
@@ -99,17 +97,8 @@ def test_files_of_editors_and_of_other_problems_do_not_count(mine):
     assert is_done(mine)
 
 
-def test_a_preset_that_nobody_named_does_not_replace_results_of_another(mine):
-    process = run_cli("all", "--submission", mine, "--resume", "--device", "cpu")
-    assert process.returncode == 2 and "--preset smoke continues" in process.stderr
-    assert "--preset laptop makes all anew" in process.stderr
-    (mine / "vanilla.model.params").write_bytes(b"of another machine")
-    require_same_preset(options_of(mine, "laptop"))
-
-
 def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
     job, rest = JOBS["rope_finetune_with_pretrain"], ("--resume", "--device", "cpu")
-    assert run_cli(*command(mine, "rope_pretrain")).returncode == 0
     checkpoint = checkpoint_of(job, options_of(mine))
     made_from = ingredients(job, options_of(mine)) | {"rope.pretrain.params": "others"}
     write_record(checkpoint, Record(made_from))
@@ -148,16 +137,23 @@ def test_a_checkpoint_of_another_training_is_not_continued(mine, begun, changed)
     assert resumed(mine, *words) == ("", told)
 
 
-def test_a_preset_that_nobody_named_does_not_replace_a_checkpoint_of_another(mine, begun):
-    (mine / "vanilla.model.params").unlink()
-    process = run_cli(DONE, "--submission", mine, "--resume", "--device", "cpu")
-    assert process.returncode == 2 and "--preset smoke continues" in process.stderr
-    assert begun.exists()
+def test_a_preset_that_nobody_named_replaces_no_result_and_no_checkpoint_of_another(mine, begun):
+    command = ("--submission", mine, "--resume", "--device", "cpu")
+    for target in ("all", DONE):  # with results; then with a checkpoint alone
+        process = call(run.main, target, *command)
+        assert process.returncode == 2 and "--preset smoke continues" in process.stderr
+        assert "--preset laptop makes all anew" in process.stderr and begun.exists()
+        for result in mine.glob("*.params"):
+            result.unlink()
+    begun.unlink()
+    (mine / "vanilla.model.params").write_bytes(b"of another machine")
+    require_same_preset(options_of(mine, "laptop"))
 
 
 def test_an_evaluation_is_done_again_once_there_are_answers(mine):
     job = JOBS["vanilla_eval_test_without_pretrain"]
-    assert run_cli(*command(mine, job.target)).returncode == 0
+    process = run_cli(*command(mine, job.target))
+    assert process.returncode == 0 and "The answers are not here" in process.stdout
     assert read_record(mine / job.writes).accuracy is None
     gold = ("--gold", ROOT / "instructor" / "gold" / "laptop")
     process = run_cli(*command(mine, job.target, "smoke", "--resume", *gold))
@@ -172,11 +168,10 @@ def test_a_checkpoint_without_its_record_is_refused_and_kept(mine, begun):
     assert begun.read_bytes() == b"no checkpoint"
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_all_makes_again_what_another_seed_made(mine, jobs):
+def test_what_another_seed_made_is_made_again_and_is_another(mine):
     result = mine / "vanilla.model.params"
-    assert read_record(result).made_from["preset"] == "smoke"
-    process = run_cli(*command(mine, "all", "smoke", "--resume", "--jobs", jobs, "--seed", "3"))
-    assert process.returncode == 0 and f"{DONE} is done: " not in process.stdout
-    assert process.stdout.count(" is done again. ") == 1  # the others are new
+    before = torch.load(result, weights_only=True)["head.weight"]
+    process = run_cli(*command(mine, DONE, "smoke", "--resume", "--seed", "3"))
+    assert process.returncode == 0 and f"{DONE} is done again. " in process.stdout
     assert read_record(result).made_from["seed"] == 3
+    assert not torch.equal(torch.load(result, weights_only=True)["head.weight"], before)
