@@ -45,11 +45,10 @@ def test_it_prints_tables_and_draws(short, tmp_path, capsys):
     assert [row[0] for row in rows] == ["300", "700"]
     for n, *_, dense in rows:
         assert float(dense) == round(4 * 8 * int(n) ** 2 / 1e9, 1)
-    assert "Time grows with exponent" in said and "under 1.5 GB" in said
     compared = re.findall(
         r"^ +(\d+)   sparse [\d.]+   dense [\d.]+   \(sparse (.*?)\)$", said, re.M
     )
-    assert [n for n, _ in compared] == ["200", "500"]
+    assert [n for n, _ in compared] == ["200", "500"] and "under 1.5 GB" in said
     assert "at most 1.5" in compared[0][1] and "at least 8" in compared[1][1]
     assert [path.name for path in tmp_path.iterdir()] == ["sparse_attention.png"]
     assert (tmp_path / "sparse_attention.png").read_bytes().startswith(b"\x89PNG")
@@ -68,26 +67,3 @@ def test_a_process_that_dies_is_explained(short, tmp_path):
     fill(tmp_path / "student", "if q.size(2) != 1024: os._exit(9)")
     with pytest.raises(UserError, match="300 tokens was ended from outside.*memory"):
         job.measure_sparse(load_submission(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("pathlib.Path.write_text = refuse", None),
-        ("pathlib.Path.read_text = lambda *path, **how: 'VmRSS:\\t 1 kB'", "has no VmHWM"),
-        ("pathlib.Path.read_text = refuse", "cannot be read"),
-    ],
-    ids=["nothing in /proc can be written", "no peak", "no /proc"],
-)
-def test_times_are_given_where_memory_cannot_be_measured(short, tmp_path, capsys, line, why):
-    refuse = "pathlib.Path.open"  # of a folder: an OSError, whatever the arguments
-    line = line.replace("refuse", f"lambda *path, **how: {refuse}(pathlib.Path('/'))")
-    fill(tmp_path / "student", f"import pathlib; {line}")
-    job.measure_sparse(load_submission(SOLUTION, job.FILE), tmp_path / "student", tmp_path)
-    said = capsys.readouterr().out
-    assert len(re.findall(r"^ +[37]00 +[\d.]+ +[\d.]+ +[\d.-]+ +[\d.]+$", said, re.MULTILINE)) == 2
-    assert "Time grows with exponent" in said
-    assert ("Memory grows with exponent" in said) == (why is None)
-    if why:
-        assert re.search(f"Memory could not be measured here: .*{why}.*grader", said)
-    assert (tmp_path / "sparse_attention.png").is_file()
