@@ -1,5 +1,6 @@
 """python src/grader.py as a student and an instructor use it."""
 
+import functools
 import json
 import os
 import re
@@ -20,8 +21,6 @@ from instructor.mistakes.patches import make
 GRADER = ROOT / "src" / "grader.py"
 CHECKS = read_manifest(MANIFEST).checks.values()
 CODED = sum(check.points for check in CHECKS if check.coded)
-
-
 pytestmark = pytest.mark.usefixtures("warm")
 
 
@@ -76,13 +75,18 @@ def test_the_starter_from_its_own_folder(tmp_path):
     assert re.search(r"attention\.py:\d+  apply_rotary_emb\n +0/[\d.]+: 1h-3-basic", process.stdout)
 
 
-def test_what_a_student_sees_without_hidden_checks(tmp_path):
-    """In a released tree there is no instructor/; its folder may have any name."""
+@pytest.fixture
+def copy(tmp_path):
+    """A student's copy: in a released tree there is no instructor/; its folder may have any name."""
     copy = tmp_path / "Assignment 5 [1] ü"
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "data", copy / "data")
     for name in ("attention.py", "dataset.py", "helper.py", "model.py"):
         shutil.copy(SOLUTION / name, copy / "src" / "submission")
+    return copy
+
+
+def test_what_a_student_sees_without_hidden_checks(copy, tmp_path):
     words = ("1c", "1h", "--no-artifacts", "--json", "r.json")
     process = start_grader(*words, program=copy / "src" / "grader.py", cwd=tmp_path)
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
@@ -90,18 +94,14 @@ def test_what_a_student_sees_without_hidden_checks(tmp_path):
     there = [check for check in CHECKS if check.question in ("1c", "1h") and not check.artifacts]
     total = sum(check.points for check in there)
     basic = sum(check.points for check in there if check.kind == "basic")
-    hidden = total - basic
     assert [content[name] for name in ("score", "max_score_here")] == [basic, basic]
     assert content["max_score"] == total
-    assert f"all  {basic:g} of {basic:g}, and {hidden:g} more in hidden checks" in process.stdout
+    hidden = f"{total - basic:g} more in hidden checks"
+    assert f"all  {basic:g} of {basic:g}, and {hidden}" in process.stdout
     assert re.search(r"hidden +1h-7-hidden +-/", process.stdout)
 
 
-def test_pytest_runs_the_checks_in_a_students_copy(tmp_path):
-    copy = tmp_path / "Assignment 5"
-    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "data", copy / "data")
-    shutil.copy(SOLUTION / "attention.py", copy / "src" / "submission")
+def test_pytest_runs_the_checks_in_a_students_copy(copy):
     words = ("-m", "pytest", "src/checks", "-k", "1h-2 or 5a", "-p", "no:cacheprovider")
     process = subprocess.run(
         [sys.executable, *words], cwd=copy, capture_output=True, encoding="utf-8"
@@ -128,24 +128,18 @@ def test_choosing_checks(names, ids, capsys):
 
 REFUSED = [
     ("6d-99", "There is no check or question '6d-99'. Did you mean 6d-9?"),
-    ("q1c", "Did you mean 1c?"),
     ("zzz", "python src/grader.py --list shows them."),
     ("3", "3: graded by hand. There is nothing to run"),
-    ("3 4 --watch", "3, 4: graded by hand."),
-    ("--next 3", "3: graded by hand."),
     ("1f-6 --no-artifacts", "--no-artifacts leaves out all of 1f-6."),
     ("5a --json {folder}", "{folder} is a folder. Check --json"),
-    ("--json nowhere/r.json", "Check --json"),
     ("1c-0-basic --summary nowhere/s.md", "is not a folder. Check --summary."),
     ("--submission nowhere", "nowhere does not exist"),
     ("--submission data", "it is not a submission"),
-    ("--artifacts nowhere", "nowhere does not exist. Check --artifacts."),
     ("--data data", "--data also needs --preset"),
     ("--data src --preset laptop", "wiki.txt does not exist. Check --data"),
     ("--seed x", "must be a whole number from 0"),
     ("--jsn x", "nrecognized arguments"),
     ("5a --watch --debug", "--watch and --debug don't go together"),
-    ("5a --watch --json r.json", "--watch and --json don't go together"),
     ("5a --watch --submission upload.zip", "--watch needs a folder, and upload.zip is none"),
 ]
 
@@ -166,7 +160,6 @@ def test_hidden_checks_are_never_another_copys(tmp_path):
     assert process.returncode == 0, process.stderr
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the folder of Python has another name there")
 def test_python_may_be_started_through_any_folder(tmp_path):
     """Also where the command has "..", which an isolated process may not be able to follow."""
     levels = []
@@ -201,19 +194,16 @@ def test_a_failure_can_be_repeated(tmp_path, submission):
 LOOK = "document = self.data[idx]"
 
 
-def test_debugging(submission):
-    """Also folders without __init__.py."""
-    replace(submission / "dataset.py", LOOK, f"{LOOK}; print('here', idx)")
-    ids = ("1c-0-basic", "5d-3-basic", "5d-8-basic")
-    process = start_grader(*ids, "--debug", "--submission", submission)
+def test_debugging(submission, tmp_path):
+    """Prints, in folders without __init__.py, and breakpoints."""
+    file = submission / "dataset.py"
+    replace(file, LOOK, f"{LOOK}; print('here', idx)")
+    words = ("--debug", "--submission", submission)
+    process = start_grader("1c-0-basic", "5d-3-basic", "5d-8-basic", *words)
     assert process.returncode == 0 and "isolation: none" in process.stdout
     assert "\nhere 3\n" in process.stdout
-
-
-def test_breakpoints(submission, tmp_path):
-    replace(submission / "dataset.py", LOOK, f"{LOOK}; breakpoint()")
-    words = ("1c-0-basic", "--debug", "--submission", submission)
-    process = start_grader(*words, input="p 'here', idx\nq\n", cwd=tmp_path)
+    replace(file, LOOK, f"{LOOK}; breakpoint()")
+    process = start_grader("1c-0-basic", *words, input="p 'here', idx\nq\n", cwd=tmp_path)
     assert "(Pdb) ('here', 0)" in process.stdout
     # nothing is left in the folder that it was called from
     assert list(tmp_path.iterdir()) == [submission]
@@ -225,32 +215,32 @@ def test_a_closed_pipe_is_no_error():
     assert process.stdout.startswith("Grading") and process.stderr == ""
 
 
-MISTAKES = [
+STUB = "raise NotImplementedError('not there yet')\n"
+CHANGES = [
     ("attention.py", "x[..., 0::2], x[..., 1::2]", "x.chunk(2, -1)", "1h-3-basic", "half-split"),
-    ("dataset.py", "ids[:-1], ids[1:]", "ids[:-1], ids[:-1]", "1c", "y equals x"),
-    ("helper.py", "75 if reading_params_path is None else 10", "10", "1d", "pretrained weights"),
+    ("attention.py", "rotated_x = None", "rotated_x = = None", "1h-2-basic", "SyntaxError: inv"),
+    ("helper.py", "model = GPT(mconf)", STUB, "1d-4-basic", ""),
+    ("helper.py", "model = GPT(rope_conf)", STUB, "1h-9-basic", ""),
+    ("model.py", "x_input = token_embeddings\n", STUB, "1h-9-basic", ""),
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "check", "cause"), MISTAKES)
-def test_a_classic_mistake_is_named(tmp_path, submission, file, old, new, check, cause):
+@pytest.mark.parametrize(("file", "old", "new", "check", "says"), CHANGES)
+def test_what_is_wrong_or_not_written_is_named_and_costs_that_check(
+    tmp_path, submission, file, old, new, check, says
+):
+    """In any file; without hidden checks, too. It costs nothing elsewhere."""
     replace(submission / file, old, new)
-    process, _, checks = grade_to_json(tmp_path, check, "--submission", submission)
-    messages = [found["message"] for id, found in checks.items() if id.endswith("basic")]
-    assert process.returncode == 1 and any(cause in text for text in messages), process.stdout
+    words = (check, "1c-0-basic", "--submission", submission)
+    process, _, checks = grade_to_json(tmp_path, *words)
+    found = checks[check]
+    assert process.returncode == 1 and found["score"] == 0 < checks["1c-0-basic"]["score"]
+    assert (found["verdict"] == "not implemented") == (new == STUB)
+    assert says in found["message"]
 
 
 def passing(checks, question):
     return [end["verdict"] == "passed" for end in checks.values() if end["question"] == question]
-
-
-def test_a_syntax_error(tmp_path, submission):
-    replace(submission / "attention.py", "rotated_x = None", "rotated_x = = None")
-    _, _, checks = grade_to_json(tmp_path, "1c", "1h", "--submission", submission)
-    assert all(passing(checks, "1c")) and not any(passing(checks, "1h"))
-    check = checks["1h-2-basic"]
-    assert check["verdict"] == "exception" and "attention.py, line" in check["message"]
-    assert "SyntaxError: invalid syntax" in check["message"]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +266,7 @@ def test_a_missing_file(tmp_path, submission, name, encoding, verdict, message):
 
 def test_a_missing_folder(tmp_path, submission):
     shutil.rmtree(submission / "problem6")
-    _, _, checks = grade_to_json(tmp_path, "6a", "--submission", submission)
+    _, _, checks = grade_to_json(tmp_path, "6a-1-basic", "--submission", submission)
     assert checks["6a-1-basic"]["message"].startswith("problem6/accounting.py is missing.")
 
 
@@ -305,10 +295,12 @@ def test_given_files_are_ours(tmp_path, submission):
     assert process.returncode == 0 and named == ["__init__.py", "trainer.py"]
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc"), reason="a folder where nobody may write")
-@pytest.mark.parametrize("before", ["import copy", "trainer_obj.train()", "tconf = trainer_obj"])
+FULL = functools.partial(pytest.param, marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("before", ["import copy", *map(FULL, ("trainer_obj.train()", "tconf = "))])
 def test_a_change_of_folder_costs_nothing(tmp_path, submission, before):
-    """At the import of a file, or in a function."""
+    """To one where nobody may write: at the import of a file, or in a function."""
     text = (submission / "helper.py").read_text(encoding="utf-8")
     change = r"\1__import__('os').chdir('/proc')\n\g<0>"
     text = re.sub(rf"^( *){re.escape(before)}", change, text, flags=re.MULTILINE)
@@ -329,22 +321,6 @@ def test_what_is_accepted_and_not_asked_is_a_hint(tmp_path, submission, old, new
     process, _, checks = grade_to_json(tmp_path, check, "--submission", submission)
     assert process.returncode == 0 and hint in checks[check]["hints"][0]
     assert f"Hint ({check})" in process.stdout
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "check"),
-    [
-        ("helper.py", "model = GPT(mconf)", "1d-4-basic"),
-        ("helper.py", "model = GPT(rope_conf)", "1h-9-basic"),
-        ("model.py", "x_input = token_embeddings\n", "1h-9-basic"),
-    ],
-)
-def test_what_is_not_written_costs_points_without_hidden_checks(
-    tmp_path, submission, file, line, check
-):
-    replace(submission / file, line, "raise NotImplementedError('not there yet')\n")
-    _, _, checks = grade_to_json(tmp_path, check, "--submission", submission)
-    assert checks[check]["verdict"] == "not implemented" and checks[check]["score"] == 0
 
 
 def test_a_zip_is_graded_as_its_folder_is(submission, tmp_path):

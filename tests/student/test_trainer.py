@@ -90,15 +90,12 @@ def test_resume_is_bit_identical(fresh, tmp_path, epoch_of_interruption):
     assert resumed.history == whole.history and resumed.step == whole.step
 
 
-def test_workers_do_not_change_the_result(fresh):
-    alone, helped = fresh(), fresh(num_workers=2)
-    for trainer in (alone, helped):
-        torch.manual_seed(3)
-        trainer.train()
-    assert torch.equal(weights(alone), weights(helped))
-
-
-def test_a_damaged_checkpoint_is_refused(fresh, tmp_path):
+def test_a_checkpoint_that_cannot_be_written_stops_nothing_and_a_damaged_one_is_refused(
+    fresh, tmp_path, capsys
+):
+    trainer = fresh(max_epochs=2, ckpt_path=str(tmp_path / "nowhere" / "run.ckpt"), ckpt_seconds=0)
+    trainer.train()
+    assert trainer.epoch == 2 and "could not be written" in capsys.readouterr().out
     path = tmp_path / "run.ckpt"
     fresh(ckpt_path=str(path), ckpt_seconds=0).train()
     path.write_bytes(path.read_bytes()[:2000])
@@ -112,11 +109,11 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
 
     dataset, model = Counting(), fresh().model.eval()
     x, y, _ = draw(dataset, seed, 3)
-    rows = torch.from_numpy(x).split(4), torch.from_numpy(y).split(4)
-    config = submission.TrainerConfig(batch_size=4, seed=seed, max_epochs=4)
+    rows = torch.from_numpy(x).split(2), torch.from_numpy(y).split(2)
+    config = submission.TrainerConfig(batch_size=2, seed=seed, max_epochs=4)
     (batches,) = epochs_ahead(dataset, config, 3, torch.device("cpu"))
-    assert [len(xs) for xs, _ in batches] == 9 * [4] + [1]
-    # 1 in 10,000 draws has nothing to crop
+    assert [len(xs) for xs, _ in batches] == 18 * [2] + [1]
+    # of 18 pairs, each has a longest row in 1 of 6 draws
     assert min(xs.size(1) for xs, _ in batches) < 14, "nothing was cropped"
     for whole_x, whole_y, (xs, ys) in zip(*rows, batches, strict=True):
         width = xs.size(1)
@@ -126,14 +123,6 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
         assert torch.allclose(whole, model(xs, ys)[1], atol=1e-5)
     first = x[:, 0].tolist()
     assert first != sorted(first) == sorted(i % 10 + 1 for i in range(37))
-
-
-def test_batches_of_other_devices_have_few_widths(submission, seed):
-    from submission.given.epochs import epochs_ahead
-
-    config = submission.TrainerConfig(batch_size=4, seed=seed, max_epochs=1)
-    (batches,) = epochs_ahead(Counting(width=40), config, 0, torch.device("meta"))
-    assert {x.size(1) for x, _ in batches} <= {16, 32, 40}
 
 
 def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
@@ -162,12 +151,6 @@ def test_gradients_are_clipped(fresh):
     assert (weights(trainer) - before).abs().max() < 0.2 * (weights(free) - before).abs().max()
 
 
-def test_an_unwritable_checkpoint_does_not_stop_the_training(fresh, tmp_path, capsys):
-    trainer = fresh(max_epochs=2, ckpt_path=str(tmp_path / "nowhere" / "run.ckpt"), ckpt_seconds=0)
-    trainer.train()
-    assert trainer.epoch == 2 and "could not be written" in capsys.readouterr().out
-
-
 def test_only_linear_weights_decay(fresh):
     trainer = fresh()
     trainer.prepare()
@@ -179,56 +162,56 @@ def test_only_linear_weights_decay(fresh):
     assert len(decayed) + len(kept) == len(names) and any("pos_emb" in names[p] for p in kept)
 
 
-def test_gradients_that_are_no_numbers_stop_in_float16_too(submission, fresh):
-    """There, such steps are skipped, so that the loss and the weights stay as they are."""
-    from submission.trainer import TrainingError
-
-    trainer = fresh(precision="fp16", max_epochs=8)
-    before = weights(trainer)
+def spoil_gradients(trainer):
+    """Gradients of float16 are no numbers: steps are skipped, so that loss and weights stay."""
     for parameter in trainer.model.parameters():
         parameter.register_hook(lambda gradient: gradient * math.nan)
-    with pytest.raises(TrainingError, match="gradients became infinite or NaN.*precision fp32"):
-        trainer.train()
-    assert torch.equal(weights(trainer), before)
 
 
-def test_a_loss_that_is_no_number_stops_with_advice_and_keeps_no_weights(
-    submission, fresh, tmp_path
-):
-    from submission.trainer import TrainingError
-
-    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
-    trainer = fresh(max_epochs=3, log_every=1000, **ckpt)
+def spoil_loss(trainer):
     with torch.no_grad():
         trainer.model.head.weight[0, 0] = math.nan
-    with pytest.raises(TrainingError, match="smaller learning rate"):
-        trainer.train()
-    assert not list(tmp_path.iterdir())
 
 
-def test_weights_that_are_no_numbers_stop_the_training_too(submission, fresh, tmp_path):
-    """Those of the last step, whose loss was still a number."""
-    from submission.trainer import TrainingError
-
-    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
-    trainer = fresh(max_epochs=1, log_every=1000, **ckpt)
+def spoil_last_step(trainer):
+    """Its loss is still a number."""
     steps = []
     trainer.model.register_forward_pre_hook(lambda *_: steps.append(1))
     weight = trainer.model.head.weight
     weight.register_hook(lambda gradient: gradient * (math.nan if len(steps) == 5 else 1))
-    with pytest.raises(TrainingError, match="gradients became infinite or NaN near batch 5"):
+
+
+@pytest.mark.parametrize(
+    ("spoil", "settings", "words"),
+    [
+        (spoil_gradients, {"precision": "fp16", "ckpt_path": None}, "NaN.*precision fp32"),
+        (spoil_loss, {"max_epochs": 3}, "smaller learning rate"),
+        (spoil_last_step, {"max_epochs": 1}, "NaN near batch 5"),
+    ],
+)
+def test_what_is_no_number_stops_with_advice_and_keeps_no_weights(
+    fresh, tmp_path, spoil, settings, words
+):
+    from submission.trainer import TrainingError
+
+    ckpt = {"ckpt_path": str(tmp_path / "run.ckpt"), "ckpt_seconds": 0}
+    trainer = fresh(**{"max_epochs": 8, "log_every": 1000, **ckpt, **settings})
+    before = weights(trainer)
+    spoil(trainer)
+    with pytest.raises(TrainingError, match=words):
         trainer.train()
+    if spoil is spoil_gradients:
+        assert torch.equal(weights(trainer), before)
     assert not list(tmp_path.iterdir())
 
 
 def test_float16_learns_what_float32_learns(fresh):
-    """The losses to 0.02, over 200 steps. A CPU computes in float16, too."""
-    runs = [fresh(precision=precision, max_epochs=40) for precision in ("fp16", "fp32")]
+    """The losses to 0.02, over 100 steps. A CPU computes in float16, too."""
+    runs = [fresh(precision=precision, max_epochs=20) for precision in ("fp16", "fp32")]
     for trainer in runs:
         torch.manual_seed(3)
         trainer.train()
     assert runs[0].scaler.is_enabled() and not runs[1].scaler.is_enabled()
-    assert runs[0].step == 200
     for narrow, wide in zip(*(trainer.history for trainer in runs), strict=True):
         assert abs(narrow["loss"] - wide["loss"]) < 0.02
     assert not torch.equal(weights(runs[0]), weights(runs[1]))
@@ -254,7 +237,7 @@ def test_float16_keeps_the_scale_of_the_loss(fresh, tmp_path):
     assert resumed.step == first.step and resumed.scaler.get_scale() == left
 
 
-def test_epochs_from_workers_need_no_shared_memory(submission):
+def test_epochs_from_workers_are_the_same_and_need_no_shared_memory(submission):
     """A container has 64 MB of it, which are a few epochs."""
     from submission.given.epochs import epochs_ahead
 
@@ -305,7 +288,6 @@ def drawing(tmp_path):
     process.communicate()
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are for Linux")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_end_with_their_training(drawing, number):
     process, workers = drawing
@@ -315,7 +297,6 @@ def test_workers_end_with_their_training(drawing, number):
     wait_until(lambda: not any(map(is_running, workers)))
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="workers are for Linux")
 def test_ctrl_c_is_not_for_workers(drawing):
     process, workers = drawing
     for pid in workers:

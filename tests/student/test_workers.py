@@ -5,8 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from unittest import mock
 
 import pytest
 
@@ -53,21 +51,6 @@ def test_all_processes_end_after_a_suspicious_submission(tmp_path):
             assert [process._process is not None for process in worker.processes] == [runs] * 2
 
 
-def test_lines_keep_the_manifests_order(few):
-    """Whichever outcome arrives first; hidden checks that don't run here have a line, too."""
-    from autograder import Outcome, Verdict
-    from grader import Rows
-
-    checks = read_manifest(MANIFEST).select(["1d"])
-    table = mock.Mock()
-    hidden = [check for check in checks if check.kind == "hidden"]
-    rows = Rows(table, {check.id: check in hidden and Outcome(check.id) for check in checks})
-    for check in reversed([check for check in checks if check.kind == "basic"]):
-        rows.add(Outcome(check.id, Verdict.PASSED, check.points))
-    written = [line.args[0].id for line in table.line.call_args_list]
-    assert written == [check.id for check in checks]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_grading_leaves_no_process(number):
@@ -84,8 +67,7 @@ def test_a_stopped_grading_leaves_no_process(number):
     wait_until(lambda: not any(map(is_running, children)))
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.5, 0.9])
-def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
+def test_ctrl_c_while_helpers_start_prints_no_traceback():
     """Ctrl-C in a terminal, which all processes get."""
     words = ["--workers", "2", "--allow-weak-isolation"]
     process = subprocess.Popen(
@@ -96,7 +78,7 @@ def test_ctrl_c_while_helpers_start_prints_no_traceback(seconds):
         start_new_session=True,
     )
     process.stdout.readline()  # Grading ...
-    time.sleep(seconds)
+    wait_until(lambda: descendants(process.pid))
     os.killpg(process.pid, signal.SIGINT)
     errors = process.communicate(timeout=60)[1]
     assert process.returncode == 130 and errors == "\nInterrupted.\n"
