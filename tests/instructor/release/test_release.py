@@ -190,7 +190,8 @@ def test_the_same_bytes_every_time(tmp_path):
         zipped = {name: archive.read(name) for name in archive.namelist()}
         entries = archive.infolist()
     assert zipped == {f"transformer-assignment/{name}": mine[name] for name in mine}
-    assert not any(entry.comment or entry.extra for entry in entries)
+    assert not archive.comment and not any(entry.comment or entry.extra for entry in entries)
+    assert [entry.filename for entry in entries] == sorted(zipped)
     programs = [entry.filename for entry in entries if entry.external_attr >> 16 == 0o100755]
     assert [name.split("/")[1] for name in programs] == ["collect_submission.sh", "run.sh"]
 
