@@ -30,7 +30,7 @@ def opened(folder):
     found = nbformat.read(ROOT / "train_on_gpu.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in found.cells), "clear the outputs"
     settings = found.cells[1]
-    settings.source = settings.source.replace('"gpu"', '"smoke"').replace('""', '"--jobs 1"')
+    settings.source = settings.source.replace('"gpu"', '"smoke"').replace('""', '"--jobs 2"')
     where = {"metadata": {"path": str(folder)}}
     return nbclient.NotebookClient(found, timeout=300, kernel_name="python3", resources=where)
 
