@@ -10,12 +10,10 @@ from jobs.problem6.broken_training import write_page
 from jobs.problem6.dashboard import page
 from jobs.problem6.practice import practice_monitor
 from jobs.targets import TARGETS
-from looks import references
+from looks import references, written
 from test_dashboard import records_that_learn
-from test_debugging import CASES, FIXES, small
+from test_debugging import CASES, FIXES, shrink
 from test_encoder_jobs import odd_numbers
-
-__all__ = ["small"]  # a fixture: trainings at a fraction of their size
 
 
 def dashboard(folder):
@@ -41,21 +39,37 @@ def report(folder):
     (folder / "page.html").write_text(html, encoding="utf-8")
 
 
-PAGES = [dashboard, *map(debugging, CASES), practice, report, references]
+def look(folder):
+    """Without weights to compute with, and without attention, the page says so."""
+    found, _ = references(folder)
+    for shown in found["looks"]:
+        shown["weights"] = None
+        for seen in shown["seen"] or ():
+            seen["attention"] = None
+    written(found, folder)
+
+
+@pytest.fixture(
+    scope="module", params=[dashboard, *map(debugging, CASES), practice, report, references, look]
+)
+def path(request, tmp_path_factory):
+    """Each page, of trainings at a fraction of their size."""
+    folder = tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        shrink(patch)
+        request.param(folder)
+    (page,) = folder.glob("*.html")
+    return page
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("build", PAGES)
-def test_a_page_is_for_everybody(browser, small, tmp_path, build):
-    build(tmp_path)
-    (path,) = tmp_path.glob("*.html")
-    for size in SIZES:
-        for scheme in ("light", "dark"):
-            with opened(browser, path, size, scheme, reduced_motion="reduce") as tab:
-                tab.evaluate("typeof ready === 'undefined' || ready")
-                for closed in tab.locator("summary").all():
-                    closed.click()
-                assert violations(tab) == [] and sideways(tab) <= 0
-                assert smallest_text(tab) >= 9.4
-                boxes = tab.locator(".scroll").all()
-                assert all(box.get_attribute("tabindex") == "0" for box in boxes)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_is_for_everybody(browser, path, size, scheme):
+    with opened(browser, path, size, scheme, reduced_motion="reduce") as tab:
+        tab.evaluate("typeof ready === 'undefined' || ready")
+        for closed in tab.locator("summary").all():
+            closed.click()
+        assert violations(tab) == [] and sideways(tab) <= 0 and smallest_text(tab) >= 9.4
+        boxes = tab.locator(".scroll").all()
+        assert all(box.get_attribute("tabindex") == "0" for box in boxes)
