@@ -123,8 +123,10 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
         (1, True, "should be 1; it is True."),
         ("9,223,372,036,854,775,809", 5, "should be 9,223,372,036,854,775,809; it is 5."),
         ((4, 7, 7), (7, 7), "should be (4, 7, 7); it is (7, 7)."),
+        ((4, 7, 7), (4.0, 7, 7), "should be (4, 7, 7); it is (4.0, 7, 7)."),
         ((4, 7, 7), [4, 7, 7], "it is a list of 3."),
         ({"a": 4, "b": 5}, {"a": 4, "b": 3}, "f(3)['b'] should be 5; it is 3."),
+        ({"a": 4, "b": 5}, {"a": 4}, "should be a dict with 'a', 'b'; it is a dict with 'a'."),
         ({"a": 4, "b": 5}, {"a": 4, 6: 7}, "a dict with 'a', 'b'; it is a dict with 'a', 6."),
     ],
 )
