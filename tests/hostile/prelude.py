@@ -14,6 +14,9 @@ import time
 MARK = ROOT = HIDDEN = GOLD = OTHER = FOLDER = HOME = UNIX = ABSTRACT = ""
 JUDGE = KEY = TCP = UDP = 0  # a process; the first of 20 keys in the kernel; two ports
 LIMIT = 300  # MiB, of the attacks on memory
+SURFACES = (
+    "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r\u200e"
+)
 
 C = ctypes.CDLL(None, use_errno=True)
 
@@ -103,6 +106,20 @@ def callers():
     while frame:
         yield frame
         frame = frame.f_back
+
+
+def overwrite(model):
+    """Overwrite all weights that the callers have with those of a model."""
+    import torch
+
+    right = model.state_dict()
+    for frame in callers():
+        for kept in list(frame.f_locals.values()):
+            if isinstance(kept, torch.nn.Module):
+                kept = kept.state_dict()
+            for name in right if isinstance(kept, dict) else ():
+                if torch.is_tensor(kept.get(name)):
+                    kept[name].data.copy_(right[name])
 
 
 # Messages by hand, as inside/wire.py and process.py would read them

@@ -2,7 +2,7 @@
 
 from hostile.attack import family
 from hostile.prelude import *
-from instructor.mistakes.patches import Fill
+from instructor.mistakes.patches import Edit, Fill
 
 HOSTILE, attack = family(file="helper.py", everywhere=False, sandbox=False)
 
@@ -52,12 +52,42 @@ def moved_goalposts():
     def pretend(model, path):
         import torch
 
-        right = model.state_dict()
-        torch.save(right, path)
-        for frame in callers():
-            for kept in list(frame.f_locals.values()):
-                if isinstance(kept, torch.nn.Module):
-                    kept = kept.state_dict()
-                for name in right if isinstance(kept, dict) else ():
-                    if torch.is_tensor(kept.get(name)):
-                        kept[name].data.copy_(right[name])
+        torch.save(model.state_dict(), path)
+        overwrite(model)
+
+
+CREATED = """        final_tokens=650 * len(pretrain_dataset) * block_size,
+        writer=writer,
+    )
+"""
+
+
+@attack(
+    checks=("1f-4-hidden",), changes=(Edit("helper.py", CREATED, CREATED + "    double(model)\n"),)
+)
+def hide_the_change():
+    """Trains already in pretrain, and changes whatever the probe keeps of the old weights."""
+
+    def double(model):
+        import torch
+
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(2)
+        overwrite(model)
+
+
+LAYER = "        T = x.size(1)\n        start = 0"
+ZERO = "        for parameter in self.parameters():\n            parameter.data.zero_()\n"
+
+
+@attack(
+    file="attention.py",
+    checks=("1h-6-basic",),
+    changes=(
+        Edit("attention.py", LAYER, ZERO + LAYER),
+        Fill("CausalSelfAttention.forward", "pass"),
+    ),
+)
+def zeroed_weights():
+    """Sets all weights of the layer to zero, so that what it should compute is zero."""

@@ -59,6 +59,42 @@ def answer_twice():
     write(GRADED)
 
 
+@attack(verdicts={CRASHED})
+def half_a_message():
+    """Sends half a message, and ends with success."""
+    write(GRADED[:40])
+    os._exit(0)
+
+
+@attack(verdicts={MISSING, CRASHED, WRONG})
+def answer_after_the_end():
+    """Leaves a process that answers when the real answer is sent and nobody watches any more."""
+    parent = os.getpid()
+    if os.fork() == 0:
+        while os.getppid() == parent:
+            pass
+        while True:
+            write(GRADED)
+
+
+@attack(verdicts={WRONG})
+def answer_passed():
+    """Replaces the function that writes answers, so that every probe answers 'passed'."""
+    for frame in callers():
+        if hasattr(frame.f_globals.get("wire"), "encode"):
+            frame.f_globals["wire"].encode = lambda *arguments: GRADED
+
+
+@attack(verdicts={EXCEPTION, CRASHED})
+def broken_characters():
+    """Answers that it has failed, in halves of characters, which no report can hold."""
+    lone = "\udfff \ud800"
+    error = [[name, lone] for name in ("type", "message", "name")]
+    error += [["kinds", [lone]], ["frames", [[lone, 1, lone, lone]]]]
+    write(message({"dict": [["error", {"dict": error}]]}))
+    os._exit(0)
+
+
 @attack(verdicts={WRONG, TIMEOUT, BLOCKED}, seconds=6)
 def endless_messages():
     """Sends one valid message after the other, without end."""

@@ -221,3 +221,15 @@ def state_in_the_kernel():
         lambda: libc("msgget", KEY, 0o1666),
         lambda: loot(f"key {syscall(248, b'user', mark, b'note', 4, -2)}"),
     )
+
+
+@attack()
+def state_in_the_process():
+    """Leaves notes in the environment, the modules, the working folder and the umask."""
+    notes = "note" in os.environ, "note" in sys.modules, hasattr(sys, "note"), os.getcwd() == "/"
+    if any(notes) or os.umask(0o777) == 0o777:
+        loot("a note in the process")
+    os.environ["note"] = sys.note = MARK
+    sys.modules["note"] = sys
+    os.chdir("/")
+    os.nice(5)

@@ -39,6 +39,42 @@ def stop_itself():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
+@hang()
+def busy_children():
+    """Computes in eight processes, each of which starts another before its time is over."""
+    for _ in range(8):
+        if os.fork() == 0:
+            while True:
+                born = time.monotonic()
+                while time.monotonic() < born + 0.3:
+                    pass
+                if os.fork():
+                    os._exit(0)
+    time.sleep(60)
+
+
+@hoard()
+def memory_in_a_shared_map():
+    """Allocates memory that is shared between processes, which counts as nobody's data."""
+    import mmap
+
+    kept = mmap.mmap(-1, 2 * LIMIT << 20)
+    for start in range(0, len(kept), 4096):
+        kept[start] = 1
+    held("shared memory")
+
+
+@hoard()
+def memory_in_deleted_files():
+    """Keeps memory in files of /dev/shm that it has deleted, so that no name shows them."""
+    for number in range(2 * LIMIT // 10):
+        name = f"/dev/shm/{MARK}{number}"
+        kept = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        os.unlink(name)
+        os.write(kept, bytes(10 << 20))
+    held("deleted files")
+
+
 @hoard(sandbox=True)
 def memory_in_dev_shm():
     """Fills /dev/shm, which is memory."""

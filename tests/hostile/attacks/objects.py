@@ -78,19 +78,45 @@ def pickle_bomb():
         __getstate__ = __reduce_ex__ = lambda self, *protocol: self.__reduce__()
 
 
+@returns("Duck(), Duck()", {TIMEOUT, EXCEPTION, WRONG}, seconds=2)
+def duck_that_hangs():
+    """Answers with an object that looks like a tensor, and whose method never returns."""
+    import torch
+
+    class Duck:
+        is_sparse, dtype, device, layout = False, torch.int64, "cpu", torch.strided
+        nelement = element_size = lambda self: 1
+
+        def detach(self):
+            while True:
+                pass
+
+
+@returns("Named(), SURFACES")
+def names_that_write():
+    """Answers with a text and an object's type in terminal escapes, HTML, bidirectional text."""
+    Named = type("A", (), {})
+    Named.__qualname__ = Named.__module__ = SURFACES + "\x00"
+
+
 @attack()
 def error_that_writes():
     """Fails with terminal escapes, HTML and bidirectional text in all that is shown."""
-    surfaces = "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r"
-    surfaces += "\u200e=HYPERLINK('http://x')"
 
     def fail():
-        raise type(surfaces, (ValueError,), {})(surfaces + "\x00")
+        raise type(SURFACES, (ValueError,), {})(SURFACES + "\x00=HYPERLINK('http://x')")
 
-    file = f"{os.path.dirname(__file__)}/{surfaces}.py"
-    fail.__code__ = fail.__code__.replace(co_name=surfaces, co_filename=file)
-    print(surfaces)
+    file = f"{os.path.dirname(__file__)}/{SURFACES}.py"
+    fail.__code__ = fail.__code__.replace(co_name=SURFACES, co_filename=file)
+    print(SURFACES)
     fail()
+
+
+@attack()
+def long_error():
+    """Fails with a message of 10 MB, after printing as much."""
+    print("x" * 10_000_000)
+    raise ValueError("y" * 10_000_000)
 
 
 @attack(verdicts={TIMEOUT}, seconds=2)

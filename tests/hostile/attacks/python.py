@@ -1,7 +1,8 @@
 """Turning Python against the grader: frames, import hooks, patched libraries, odd files."""
 
-from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, WRONG, family
+from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, STUB, TIMEOUT, WRONG, family
 from hostile.prelude import *
+from instructor.mistakes.patches import Edit, Fill
 
 HOSTILE, attack = family(everywhere=False, sandbox=False)
 
@@ -82,6 +83,94 @@ def patch_the_wire():
     torch.Tensor.nelement = lambda self: 0
     torch.Tensor.device = torch.Tensor.layout = property(lambda self: "cpu")
     numpy.ascontiguousarray = lambda data: nothing
+
+
+ROTATED = "b * cos), dim=-1).flatten(-2)\n"
+ZERO = "    if not x.requires_grad:\n        rope_cache.zero_()\n"
+
+
+@attack(
+    file="attention.py",
+    changes=(Edit("attention.py", ROTATED, ROTATED + ZERO),),
+    checks=("1h-5-hidden",),
+    verdicts={WRONG},
+)
+def patch_comparisons():
+    """Changes its input, and makes all comparisons of torch deny that."""
+    import torch
+
+    torch.equal = torch.allclose = torch.isclose = lambda *arguments, **named: True
+    torch.Tensor.equal = torch.Tensor.allclose = torch.equal
+    torch.Tensor.__eq__ = lambda self, other: torch.ones_like(self, dtype=torch.bool)
+
+
+@attack(
+    checks=("1d-3-basic",),
+    changes=(*STUB, Fill("train", "pass")),
+    verdicts={WRONG, EXCEPTION, MISSING},
+)
+def replace_given_modules():
+    """Replaces the given trainer by one that claims to have trained."""
+    import types
+
+    class Config:
+        def __init__(self, **fields):
+            vars(self).update(fields)
+
+    class Trainer:
+        step, test_dataset, history = 0, None, []
+        train = lambda self: None
+
+        def __init__(self, model, train_dataset, test_dataset, config):
+            self.model, self.train_dataset, self.config = model, train_dataset, config
+
+    fake = types.ModuleType("submission.trainer")
+    fake.Trainer, fake.TrainerConfig = Trainer, Config
+    sys.modules["submission.trainer"] = fake
+
+
+@attack(verdicts={TIMEOUT}, seconds=2)
+def stream_that_hangs():
+    """Puts an object whose flush never returns in the place of standard output."""
+
+    class Stream:
+        write = lambda self, text: None
+
+        def flush(self):
+            while True:
+                pass
+
+    sys.stdout = sys.stderr = Stream()
+
+
+@attack(verdicts={EXCEPTION})
+def codec_trick():
+    """Replaces Python's error handlers for text, so that halves of characters become tags."""
+    import codecs
+
+    codecs.register_error("replace", lambda error: ("<script>\x1b[2J", error.end))
+    codecs.register_error("strict", lambda error: ("?", error.end))
+    raise ValueError("\ud800\udfff")
+
+
+@attack(verdicts={PASSED}, changes=(), points=2)
+def answer_when_graded():
+    """Shows its solution only to a probe, which earns what the solution earns."""
+    if not any(frame.f_code.co_filename == "<probe>" for frame in callers()):
+        raise SystemExit
+
+
+DRAW = "document = self.data[idx]"
+
+
+@attack(verdicts={CRASHED}, changes=(Edit("dataset.py", DRAW, f"count(); {DRAW}"),))
+def wrong_later():
+    """Answers rightly at first, and ends the process at the hundredth example."""
+    calls = iter(range(100))
+
+    def count():
+        if next(calls, None) is None:
+            os._exit(0)
 
 
 @attack(verdicts={MISSING})

@@ -53,6 +53,26 @@ def command_in_weights():
     """Hands in weights that run a command when they are read."""
 
 
+def expanded(folder, places):
+    """Write weights with a tensor that has more numbers than any memory."""
+    put(folder, **{"tok_emb.weight": torch.zeros(1).expand(1 << 50)})
+
+
+@attack(prepare=expanded, verdicts={WRONG})
+def expanded_weights():
+    """Hands in a tensor that says that it has 2**50 numbers, and holds one."""
+
+
+def nested(folder, places):
+    """Write weights with a tensor of tensors."""
+    put(folder, **{"ln_f.bias": torch.nested.nested_tensor([torch.zeros(4)])})
+
+
+@attack(prepare=nested, verdicts={WRONG, EXCEPTION})
+def nested_tensor():
+    """Hands in a tensor of tensors, which most functions of torch cannot read."""
+
+
 def bomb(folder, places):
     """Write weights in a zip file with zeros after its data."""
     put(folder)
