@@ -23,8 +23,7 @@ from instructor.mistakes.patches import make
 
 class Recorder(StudentProcess):
     """A StudentProcess that records all its output, for all attacks at a level: so each also shows
-    that the ones before it did no harm. `known` are the processes below this one right after its
-    start.
+    that the ones before it did no harm. `known` are the processes that may be there.
     """
 
     said = ""
@@ -35,7 +34,8 @@ class Recorder(StudentProcess):
         """As StudentProcess.start."""
         super().start()
         if self._process is not self.started:  # it serves no submission yet
-            self.started, self.known = self._process, {*descendants()}
+            self.started = self._process
+            self.known |= {self._process.pid, *descendants(self._process.pid)}
 
     def call(self, *arguments, **named):
         """As StudentProcess.call."""
@@ -48,6 +48,7 @@ def contain(attack: Hostile, process: Recorder, scene: Scene) -> list[str]:
     """Grade an attack, and look for harm; returns the problems, none if it was contained."""
     mark = "h" + secrets.token_hex(6)
     process.start()
+    process.known = {*descendants()}  # those of other levels, too
     before, started = traces.judge(), time.time()
     process.said, problems = "", []
     with open_folder() as folder, tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
