@@ -63,14 +63,14 @@ def expanded_weights():
     """Hands in a tensor that says that it has 2**50 numbers, and holds one."""
 
 
-def nested(folder, places):
-    """Write weights with a tensor of tensors."""
-    put(folder, **{"ln_f.bias": torch.nested.nested_tensor([torch.zeros(4)])})
+def rare(folder, places):
+    """Write weights with numbers of eight bits."""
+    put(folder, **{"ln_f.bias": torch.zeros(4, dtype=torch.float8_e4m3fn)})
 
 
-@attack(prepare=nested, verdicts={WRONG, EXCEPTION})
-def nested_tensor():
-    """Hands in a tensor of tensors, which most functions of torch cannot read."""
+@attack(prepare=rare, verdicts={WRONG, EXCEPTION})
+def odd_tensor():
+    """Hands in numbers of a type that most functions of torch cannot read."""
 
 
 def bomb(folder, places):
