@@ -67,10 +67,10 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path, monkeypatch):
     ("options", "jobs", "code"),
     [
         (("--device", "nonsense"), 1, 2),
-        (("--data", "/nowhere"), 2, 2),
         (("--submission", STARTER), 1, 3),
-        (("--submission", STARTER), 2, 3),
-        (("--submission", "mine"), 2, 1),
+        pytest.param(("--data", "/nowhere"), 2, 2, marks=pytest.mark.full),
+        pytest.param(("--submission", STARTER), 2, 3, marks=pytest.mark.full),
+        pytest.param(("--submission", "mine"), 2, 1, marks=pytest.mark.full),
     ],
 )
 def test_a_demo_that_fails_in_its_first_job_leaves_nothing(tmp_path, options, jobs, code):

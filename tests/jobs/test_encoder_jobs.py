@@ -54,6 +54,7 @@ def without_seconds(html: str) -> str:
     return re.sub(r'<span id="seconds">\d+</span>', "", html)
 
 
+@pytest.mark.full
 def test_the_report(small, encoder, tmp_path, capsys):
     job("encoder_report", tmp_path / "a", data=small)
     printed = capsys.readouterr().out

@@ -35,6 +35,7 @@ def opened(folder):
     return nbclient.NotebookClient(found, timeout=300, kernel_name="python3", resources=where)
 
 
+@pytest.mark.full
 def test_all_cells_run_again_and_do_what_is_not_done(demo, tmp_path):
     for_gpu(tmp_path / "for_gpu.zip", demo.code)
     shutil.copytree(demo.folder, tmp_path / "kept" / "smoke")

@@ -38,6 +38,7 @@ def fill(submission, line):
     (submission / "problem6" / "efficient_attention.py").write_text(code, encoding="utf-8")
 
 
+@pytest.mark.full
 def test_it_prints_tables_and_draws(short, tmp_path, capsys):
     job.measure_sparse(load_submission(SOLUTION, job.FILE), SOLUTION, tmp_path)
     said = capsys.readouterr().out

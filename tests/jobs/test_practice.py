@@ -80,6 +80,7 @@ def test_alarms_are_in_time_or_not(late):
         assert judged[1][3] is fine
 
 
+@pytest.mark.full
 def test_false_alarms_at_every_record_are_few_rows(diagnostics, tmp_path, capsys, monkeypatch):
     class Chatty(diagnostics.Monitor):
         def update(self, record):

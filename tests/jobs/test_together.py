@@ -63,10 +63,12 @@ def start(target, submission, out, **streams):
     )
 
 
+@pytest.mark.full
 def test_the_results_are_those_of_one_after_the_other(demo, at_once):
     assert all(same(demo.folder, at_once[0], job) for job in ALL)
 
 
+@pytest.mark.full
 def test_one_job_at_a_time_reads_what_is_typed_and_several_read_nothing(demo, at_once):
     assert "read 'yes'" in demo.printed and at_once[1].count("read ''") == 4
 
@@ -79,6 +81,7 @@ def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
     assert together.Together(ALL, choose_options(args), jobs).threads == 1
 
 
+@pytest.mark.full
 def test_what_jobs_print_is_whole_and_together(at_once):
     """But for a job whose log was deleted, which does not stop it."""
     out, printed, _ = at_once
@@ -100,6 +103,7 @@ def test_what_jobs_print_is_whole_and_together(at_once):
         assert block.count("%|") == (job.kind != "evaluate")
 
 
+@pytest.mark.full
 def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
     shown = at_once[2]
     assert re.search(r"\d%\|.*\| \d\d:\d\d<\d\d:\d\d, \w+_pretrain \d+%, \w+_pretrain \d+%", shown)
@@ -109,10 +113,17 @@ def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
 @pytest.mark.parametrize(
     "line, exit_code, message",
     [
-        ('raise NotImplementedError("1h: initialize_rope_model")', 3, "implemented yet: 1h: init"),
         ("os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside"),
-        ("1 / 0", 1, "ZeroDivisionError: division by zero"),
-        ("import sys; sys.exit(7)", 7, "rope_pretrain ended with exit code 7"),
+        pytest.param(
+            'raise NotImplementedError("1h: initialize_rope_model")',
+            3,
+            "implemented yet: 1h: init",
+            marks=pytest.mark.full,
+        ),
+        pytest.param("1 / 0", 1, "ZeroDivisionError: division by zero", marks=pytest.mark.full),
+        pytest.param(
+            "import sys; sys.exit(7)", 7, "ended with exit code 7", marks=pytest.mark.full
+        ),
     ],
 )
 def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(

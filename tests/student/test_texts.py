@@ -62,6 +62,7 @@ def world(tmp_path):
     return world
 
 
+@pytest.mark.full
 def test_commands_where_text_is_ascii(copy, world, tmp_path, monkeypatch):
     """The system's encoding decides neither what is read nor what is written."""
     if not sys.prefix.isascii():  # there torch can't be imported with this encoding
