@@ -92,7 +92,10 @@ def alone(tmp_path):
 
 SCRIPTS = pytest.mark.parametrize(
     ("words", "printed"),
-    [(["run.sh", "help"], "vanilla_pretrain"), (["collect_submission.sh", "-h"], "--for-gpu")],
+    [
+        (["run.sh", "help"], "vanilla_pretrain"),
+        (["collect_submission.sh", "--allow-missing"], "Wrote "),
+    ],
 )
 
 
@@ -112,6 +115,7 @@ def test_both_scripts_find_a_python_or_let_uv_fetch_one(alone, tmp_path, words, 
         (tmp_path / name).symlink_to(sys.executable)
     process = alone(*words)
     assert process.returncode == 0 and printed in process.stdout, process.stderr
+    assert (tmp_path / "submission.zip").is_file() == ("Wrote " in printed)
     assert name != "bin/uv" or "python install" in (tmp_path / "asked").read_text("utf-8")
 
 

@@ -108,6 +108,8 @@ CLAIMS = [
     (lambda lines: [x if i % 2 else y for i, (x, y) in enumerate(zip(PLACES, lines))], "differ"),
     (LFS, "predictions: It is a pointer of Git"),
     (b"<!DOCTYPE html>\n" * 100, "predictions: It is a web page"),
+    (b"London\n" * 500_000, "has 500000 lines"),
+    (b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100, "predictions"),
     (b"London\n" * 99 + b"\xff", "line 100: byte 0xff is not UTF-8"),
 ]
 

@@ -40,3 +40,6 @@ def test_numbers_that_json_lacks_are_kept(seed):
     assert kept["got"][1][2] == "nan" and kept["got"][2][3] == "-inf"
     assert [sum(row) for row in kept["wrong"]] == [0, 1, 1]
     assert "NaN" not in json.dumps(kept)
+    # there is no picture of a number, of other shapes, and of complex numbers
+    for one, other in ((np.array(1.0), np.array(2.0)), (got, got.T), (1j * np.ones(3), np.ones(3))):
+        assert compared(one, other) is None

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import stat
 import struct
 import tempfile
 import zipfile
@@ -339,11 +340,13 @@ def hand_in(raw):
             notices = take(source, into, WANTED.get, LIMITS)
         except Refused as refused:
             speakable(str(refused))
-            assert str(refused).isprintable() and os.listdir(folder) == ["work.zip"]
+            assert str(refused).isprintable() and len(str(refused)) < 500
+            assert os.listdir(folder) == ["work.zip"]
             return
         for notice in notices:
             speakable(notice)
         assert sorted(os.listdir(folder)) == ["taken", "work.zip"] and source.read_bytes() == raw
+        assert all(stat.S_ISREG(path.lstat().st_mode) for path in into.iterdir())
         taken = {path.name: path.read_bytes() for path in into.iterdir()}
         with zipfile.ZipFile(source) as archive:
             for taken_name, data in taken.items():

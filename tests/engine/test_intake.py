@@ -229,6 +229,12 @@ def test_what_is_not_wanted_does_no_harm(desk, beside):
     desk.takes(["model.py"], forge("model.py", BESIDE[beside]))
 
 
+def test_what_is_not_wanted_is_named(desk):
+    extras = ["Übung.txt", "\u65e5\u8a18.md", "\U0001f4bb.png", "runs/a", "runs/b", "report.pdf"]
+    (notice,) = desk.takes(["model.py"], forge("model.py", *extras))
+    assert all(word in notice for word in ("Übung.txt", "\u65e5\u8a18.md", "runs/", "and 1 more"))
+
+
 TWINS = [
     ("model.py", "MODEL.py"),
     ("model.py", "model.p\uff59"),

@@ -70,7 +70,7 @@ BROKEN = {  # the lines of an answer that breaks a limit, and a part of the mess
         ],
         "wrote",
     ),
-    "reserved files": ([RESERVED, "time.sleep(1)"], ""),
+    "reserved files": ([RESERVED, "time.sleep(1)"], "file"),
     "a sparse file": (["os.truncate(os.open('f', os.O_RDWR | os.O_CREAT), 1 << 40)"], "file"),
     "much output": (["while True: print('x' * 100_000)"], "printed"),
 }

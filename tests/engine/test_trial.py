@@ -144,3 +144,14 @@ def test_only_folders_of_installed_packages_are_shown(packages, tmp_path, monkey
     monkeypatch.setattr(sandbox, "__file__", str(ours / "src" / "sandbox.py"))
     shown = sandbox.python_folders()
     assert str(packages) in shown and not {".", *never} & {*shown}
+
+
+def test_two_servers_never_have_the_same_user(monkeypatch):
+    """One could stop the other's forks."""
+    found = []
+    for number in (5, 6, 20_005):
+        monkeypatch.setattr(os, "getpid", lambda: number)
+        found += sandbox.free_users(2)
+    if min(found) < 10**9:
+        pytest.skip("this container has few user ids")
+    assert len({*found}) == 6

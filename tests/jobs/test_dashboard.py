@@ -14,7 +14,7 @@ import run
 from common.files import UserError
 from helpers import SOLUTION, Counting, Page, call, run_cli
 from jobs.problem6.dashboard import dashboard, page, watch
-from jobs.training_log import RunLog, read_log
+from jobs.training_log import RunLog, entropy, read_log, repetition_rate
 
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
 
@@ -86,6 +86,17 @@ def test_a_log_makes_no_difference_to_the_training(submission, tmp_path):
         shares = sum(record["attention_entropy"], [record["repetition_rate"]])
         assert len(shares) == 5 and all(0 <= share <= 1 for share in shares)
         assert record["lr"] == 0.01
+
+
+def test_what_is_measured():
+    """Even weights have entropy 1, sure ones 0; between them, the mean over rows that choose."""
+    rows = [[1.0, 0, 0], [0.5, 0.5, 0], [0.5, 0.5, 0]]
+    weights = torch.stack((torch.ones(3, 3).tril(), torch.eye(3), torch.tensor(rows)))[None]
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    expected = torch.tensor([1, 0, 2 * math.log(2) / math.log(6)])
+    used = torch.ones(1, 3, dtype=torch.bool)
+    assert torch.allclose(entropy(weights, used), expected, atol=1e-6)
+    assert repetition_rate([1, 2, 3, 4, 1, 2, 3, 4]) == pytest.approx(1 / 5)
 
 
 def test_a_resumed_training_goes_on_with_its_log(submission, tmp_path):

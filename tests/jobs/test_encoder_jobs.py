@@ -131,6 +131,7 @@ COPIES = [
     (0.02, 0.0, False, "lower the learning rate"),
     (0.001, 0.5, False, "key_padding_mask"),
     (math.nan, math.nan, False, "not finite"),
+    (0.001, 0.5, True, "its own numbers say"),
 ]
 
 

@@ -65,6 +65,7 @@ def stopped(client):
     ("damage", "words"),
     [
         (None, "there are 0"),
+        (lambda whole: b"PK\5\6" + bytes(18), "or is damaged. Make it anew."),  # a zip of nothing
         (lambda whole: b"no zip", "or is damaged. Make it anew."),
         (lambda whole: whole[: len(whole) // 2], "or is damaged. Make it anew."),
         (lambda whole: whole[:9999] + b"\xff" * 100 + whole[10_099:], "or is damaged."),

@@ -12,6 +12,7 @@ import torch
 import run
 from helpers import DATA, ROOT, SOLUTION, STARTER, call, run_cli
 from instructor.mistakes.patches import Edit, Text, make
+from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS
 
 NEEDS = "from .numpy_attention import attention\n"
@@ -94,8 +95,10 @@ def test_a_missing_input_names_the_target_that_makes_it(target, tmp_path):
     ("command", "words"),
     [
         ("vanila_pretrain", "vanilla_pretrain"),
+        ("tset", "Did you mean test"),
         ("qqqqq", "./run.sh help"),
         ("rope_pretrain --seed -1", "must be a whole number from 0"),
+        (f"rope_pretrain --seed {'9' * 30}", "must be a whole number from 0"),
         (f"rope_pretrain --seed {'9' * 400}", "must be a whole number from 0"),
         ("rope_pretrain --preset big", "'laptop'"),
         ("rope_pretrain --sed 1", "--sed"),
@@ -265,6 +268,16 @@ def test_a_function_that_returns_something_else_is_named(mine, old, new, functio
     body = helper[start:].replace(old, new, 1)
     options = mine(Edit("helper.py", helper[start:], body))
     refused(run_cli("vanilla_pretrain", *options), f"{function} in helper.py returned", "docstring")
+
+
+def test_a_preset_changes_what_it_names(submission):
+    config = submission.TrainerConfig(batch_size=7)
+    before = dict(vars(config))
+    GPU.pretrain.apply(config, 2, 40)
+    assert vars(config) == before | {"learning_rate": GPU.pretrain.learning_rate}
+    LAPTOP.pretrain.apply(config, 2, 40)
+    assert config.batch_size == LAPTOP.pretrain.batch_size
+    assert config.final_tokens == LAPTOP.pretrain.max_epochs * 2 * 40
 
 
 def test_loading_pretrained_weights_is_left_to_the_student(demo, results, mine):

@@ -154,6 +154,7 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, tmp_path):
     "spoil, complaint",
     [
         (lambda path: path.symlink_to("/etc/hostname"), "is a link"),
+        (lambda path: path.symlink_to("nowhere"), "is a link"),
         (lambda path: path.mkdir(), "is a folder"),
         (lambda path: os.mkfifo(path), "no regular file"),
     ],
@@ -196,6 +197,7 @@ def blank(name, line):
         ),
         (HAND, json.dumps(SOLVED), None),
         (HAND, '{\n "scores": [1,]\n}', f"{HAND}, line 2: "),
+        (HAND, b"\xff\xfe\x00", f"{HAND}: "),
         (HAND, "[" * 200_000, f"{HAND}: "),
         (HAND, '{"scores": ' + "9" * 10_000 + "}", f"{HAND}: "),
         (CHOICES, 'x = "y"\n# z = ""\nz = ""\n', blank(CHOICES, 3)),
@@ -204,8 +206,9 @@ def blank(name, line):
         (CHOICES, "[spam_filter\n", f"{CHOICES}: "),
         (CHOICES, b"\xff\xfe\x00", f"{CHOICES} is not UTF-8 but UTF-16"),
         (CHOICES, "x = " + "[" * 5_000, f"{CHOICES}: "),
+        (CHOICES, "x = " + "9" * 10_000, f"{CHOICES}: "),
     ],
-    ids=range(16),
+    ids=range(18),
 )
 def test_what_is_not_ready_is_warned_of(folder, tmp_path, name, content, warning):
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -125,6 +125,14 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
     assert first != sorted(first) == sorted(i % 10 + 1 for i in range(37))
 
 
+def test_batches_of_other_devices_have_few_widths(submission, seed):
+    from submission.given.epochs import epochs_ahead
+
+    config = submission.TrainerConfig(batch_size=4, seed=seed, max_epochs=1)
+    (batches,) = epochs_ahead(Counting(width=40), config, 0, torch.device("meta"))
+    assert {x.size(1) for x, _ in batches} <= {16, 32, 40}
+
+
 def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
     from submission.trainer import learning_rate_at
 

@@ -5,10 +5,11 @@ import shutil
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from autograder import read_manifest
+from autograder import Outcome, Verdict, read_manifest
 from checks.support import session
 from checks.support.session import MANIFEST, GradingWorker, Setting, grade_submission
 from helpers import ROOT, STARTER, command_of, descendants, is_running, wait_until
@@ -49,6 +50,19 @@ def test_all_processes_end_after_a_suspicious_submission(tmp_path):
         for source, runs in ((STARTER, True), (tmp_path / "crashes", False)):
             grade_submission(source, checks, Setting(), 5, manifest, worker=worker)
             assert [process._process is not None for process in worker.processes] == [runs] * 2
+
+
+def test_lines_keep_the_manifests_order():
+    """Whichever outcome arrives first; hidden checks that don't run here have a line, too."""
+    from grader import Rows
+
+    checks, written = read_manifest(MANIFEST).select(["1d"]), []
+    hidden = {check.id: Outcome(check.id) for check in checks if check.kind == "hidden"}
+    ids = [check.id for check in checks]
+    rows = Rows(SimpleNamespace(line=written.append), {id: hidden.get(id) for id in ids})
+    for id in reversed([id for id in ids if id not in hidden]):
+        rows.add(Outcome(id, Verdict.PASSED))
+    assert [outcome.id for outcome in written] == ids
 
 
 @pytest.mark.full

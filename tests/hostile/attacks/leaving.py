@@ -16,7 +16,7 @@ def processes():
 
     def wake():
         os.closerange(0, 256)
-        time.sleep(3)
+        time.sleep(9)  # longer than anybody waits for its end
         for folder in ("/tmp", "/dev/shm", "/var/tmp", FOLDER, HOME, "."):
             attempt(lambda: open(f"{folder}/{MARK}", "x").close())
 
@@ -94,7 +94,7 @@ HOSTILE += [
         name,
         tries,
         f"{code}\ntime.sleep(1)\nraise ValueError('still here')",
-        verdicts={verdict, BLOCKED, EXCEPTION},
+        verdicts={verdict} | ({BLOCKED, EXCEPTION} if "parent" in name else set()),
         sandbox=False,
         seconds=2,
     )
