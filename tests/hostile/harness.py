@@ -11,7 +11,6 @@ from pathlib import Path
 from proof import CHECKS, HIDDEN, MANIFEST, STAGED, context_of, open_folder
 
 from autograder import Report, StudentProcess, Verdict, draw_seed, grade
-from autograder.allowance import by_the_clock
 from autograder.inside.watch import descendants
 from autograder.report import Table, to_json, write_failures, write_summary
 from checks.support.asked import by_reference
@@ -56,13 +55,8 @@ def contain(attack: Hostile, process: Recorder, scene: Scene) -> list[str]:
         submission = build(attack, mark, scene, folder / "submission")
         ready, notices = stage(submission, Path(staged))
         said = _grade(attack, process, Path(staged), ready, notices, problems)
-        seconds = time.time() - started
         process.start()  # where it was ended
         problems += _look(mark, started, before, process.known, scene, folder)
-    # to kill a process and start it again takes a while
-    allowed = 5 + sum(by_the_clock(check.seconds) + 12 for check in _limited(attack)[1])
-    if seconds > allowed:
-        problems.append(f"took {seconds:.0f} s where {allowed:.0f} are enough")
     for what, token in (("a secret", scene.canary), ("loot", f"LOOT-{mark[::-1]}")):
         if token in said:
             problems.append(f"{what} came out: {said[said.index(token) :][:200]!r}")
