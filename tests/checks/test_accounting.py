@@ -121,6 +121,7 @@ def test_a_cache_as_large_as_torch_makes_it(accounting):
         (40_000, np.int64(40_000), "should be 40,000; it is an int64 NumPy array"),
         (40_000, torch.tensor(40_000), "should be 40,000; it is an int64 tensor"),
         (1, True, "should be 1; it is True."),
+        (40_000, "40000", "it is the string '40000'."),
         ("9,223,372,036,854,775,809", 5, "should be 9,223,372,036,854,775,809; it is 5."),
         ((4, 7, 7), (7, 7), "should be (4, 7, 7); it is (7, 7)."),
         ((4, 7, 7), (4.0, 7, 7), "should be (4, 7, 7); it is (4.0, 7, 7)."),

@@ -96,6 +96,21 @@ def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start
     assert verdicts(out) == verdicts(local)
 
 
+@pytest.mark.full
+def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
+    file, processes = start(1, **PLAIN)
+    students(tmp_path / "class", 12, pause=range(12))
+    with Client(scheduler_file=str(file), set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=60)
+    process = grading(set_up(tmp_path / "out", submissions=["../class"]), file, **PLAIN)
+    read = until_graded(process, "1/12")
+    processes[0].kill()
+    read += process.communicate(timeout=120)[1]
+    lines = [line for line in re.split(r"[\r\n]", read) if line and not line.startswith("Grading:")]
+    assert process.returncode == 2 and len(lines) == 1, read
+    assert "No Dask cluster" in lines[0] and "What was graded is kept" in lines[0]
+
+
 @pytest.mark.parametrize(
     "scheduler", ["tcp://127.0.0.1:1", "tls://127.0.0.1:1", "http://127.0.0.1:1", "words.json", "x"]
 )

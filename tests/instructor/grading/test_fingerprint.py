@@ -14,7 +14,7 @@ from classes import hand_in
 from autograder import read_manifest
 from checks.support.rounds import RELEASED, Rounds
 from checks.support.session import MANIFEST, Setting
-from helpers import ROOT
+from helpers import ROOT, SOLUTION, STARTER
 from instructor.grading.fingerprint import SHARED, Fingerprints, digest_submission, seed_for
 
 CHECKS = read_manifest(MANIFEST).checks
@@ -65,6 +65,24 @@ def test_fingerprints_have_what_released_checks_compare_with(tmp_path, monkeypat
     changed = {CHECKS[id].question for id in before if before[id] != after[id]}
     built_on = {id for id in manifest.questions if "6e" in {id, *manifest.bases(id)}}
     assert "6e" in changed and changed <= built_on
+
+
+@pytest.mark.full
+def test_our_code_counts_where_it_is_built_on_and_given_files_everywhere(tmp_path, monkeypatch):
+    ours, given = map(shutil.copytree, (SOLUTION, STARTER), (tmp_path / "ours", tmp_path / "given"))
+    monkeypatch.setattr(Setting, "reference", ours)
+    monkeypatch.setattr("instructor.grading.fingerprint.GIVEN", given)
+    some, manifest = "1c 1h 5d 5e 5f 5g".split(), read_manifest(MANIFEST)
+    for path, touched in (
+        (given / "problem5" / "encoder.py", []),
+        (ours / "problem5" / "encoder.py", some[3:]),
+        (given / "trainer.py", some),
+    ):
+        before = Fingerprints(manifest, Setting(hidden=True)).wanted
+        path.write_text("# changed\n", encoding="utf-8")
+        after = Fingerprints(manifest, Setting(hidden=True)).wanted
+        changed = {CHECKS[id].question for id in before if before[id] != after[id]}
+        assert [id for id in some if id in changed] == touched and bool(changed) == bool(touched)
 
 
 @pytest.mark.full

@@ -370,6 +370,12 @@ def test_a_timeout_on_a_busy_machine_counts_only_when_it_comes_again_alone(tmp_p
     assert len(checks) == 2 * CODED and "timeout" not in {check["verdict"] for check in checks}
 
 
+def test_many_timeouts_are_said(tmp_path, grade, capsys):
+    hand_in(tmp_path / "class", *(f"s{n}" for n in range(8)))
+    slow = Here(lambda task: (other_results if task.source[-1] in "123" else run)(task))
+    assert grade(engine=slow) == 3 and "3 of 8 submissions hit" in capsys.readouterr().err
+
+
 def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
 
@@ -378,10 +384,10 @@ def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
         result["report"]["isolation"] = "limits"
         return result
 
-    weak = "--allow-weak-isolation"
-    for words, work_of, graded in (([weak], without, 1), ([weak], without, 0), ([], run, 1)):
-        grade(*words, engine=(engine := Here(work_of)))
-        assert len(engine.tasks) == graded
+    weak = ["--allow-weak-isolation"]
+    for words, does, new in ((weak, without, 1), (weak, without, 0), ([], run, 1), ([], run, 0)):
+        grade(*words, engine=(engine := Here(does)))
+        assert len(engine.tasks) == new
 
 
 def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
@@ -533,7 +539,8 @@ def other_results(task):
 
 def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     hand_in(tmp_path / "class", "ada", "ben")
-    grade()
+    notices = {"notices": ["Not written yet: 1c and 5f."]}
+    grade(engine=Here(lambda task: {"report": run(task)["report"] | notices}))
     before, engine = entries(tmp_path), Here(other_results)
     capsys.readouterr()
     grade("--again", "ada", "5f-0-basic", engine=engine)
@@ -541,6 +548,7 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     assert task.checks == ("5f-0-basic",) and task.source.endswith("/ada")
     after = entries(tmp_path)
     assert after["ben"].scores == before["ben"].scores
+    assert after["ada"].report["notices"] == notices["notices"]  # though 5f has none
     scores, old = after["ada"].scores, before["ada"].scores
     assert [id for id in scores if scores[id] != old[id]] == ["5f-0-basic"]
     said = capsys.readouterr().out

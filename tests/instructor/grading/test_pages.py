@@ -108,12 +108,35 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
     for part in (
         f"{total} of {most} points, and up to",
         f"{points(left)} written points are not marked yet",
-        f"20% of the {points(full)} automatic points -{points(0.2 * full)}",
+        f"Total, so far {total} {most}",
+        f"2 days late, 20% of the {points(full)} automatic points -{points(0.2 * full)}",
         "Comment: it is 3 and should be 4",
         MANIFEST.checks["1h-5-hidden"].title,
         "accuracy vanilla.pretrain.dev: ",
     ):
         assert part in words
+
+
+def test_where_to_start_comes_first_and_what_passed_or_is_hidden_is_folded():
+    graded = class_with(report=full_report(random.Random()), handout="handout.html")
+    assert "Start here" not in rendered(graded)[0]
+    lost, report = ("5d-1-basic", "5d-4-hidden", "5e-0-basic"), graded.entries[0].report
+    for id in lost:
+        fail(report, id, "not implemented", "encoder.py:71  MultiHeadAttention.forward")
+    page = rendered(graded)[0]
+    start = page[page.index("Start here") : page.index("<h2>Points")]
+    assert page.index('class="score"') < page.index("Start here") and start.count("<li>") == 1
+    worth = points(sum(MANIFEST.checks[id].points for id in lost))
+    for part in (f"{worth} points", "3 checks", "forward is not written yet: encoder.py, line 71"):
+        assert part in shown(start)
+    assert 'href="handout.html#q-5d"' in start
+    for id in ("5e-0-basic", "5e-3-basic", "5e-9-basic"):
+        fail(report, id, "exception", "encoder.py, line 7: KeyError: 'once'")
+    checks = rendered(graded)[0].split("<h2>Checks")[1]
+    unfolded = shown(re.sub(r"(?s)<details>.*?</details>", "", checks))
+    assert all(id in unfolded for id in ("5d-1-basic", "5e-0-basic", "5e-3-basic", "5e-9-basic"))
+    assert "1c-2-basic" not in unfolded and "-hidden" not in unfolded
+    assert shown(checks).count("'once'") == 1  # a message of several checks
 
 
 def test_wrong_numbers_are_outlined_beside_the_right_ones():
@@ -216,6 +239,7 @@ def test_the_class_page_counts(graded, out):
     assert f"{failed} wrong answer" in text and "Cannot allocate memory" in text
     # common mistakes, whatever their numbers
     assert f"{failed} × A truncated length of # never came in # examples." in text
+    assert "pretrain is not written yet: helper.py, line #" in text
     order = re.findall(r'<th scope="row" class="nowrap">(\w+-\d+) <span class="tag">(\w+)', text)
     counts = [lost["-".join(name)] for name in order]
     assert len(order) > 100 and counts == sorted(counts, reverse=True)
@@ -311,6 +335,13 @@ def test_sections_side_by_side():
         ("B", 2, 1, low),
     ]
     assert len(statistics.sections(a_class(*entries[:2]))) == 1
+
+
+def test_agreement_of_two_markers():
+    pairs = [("3b-0-written", 1, 2), ("1g-0-written", 1, 1), ("3b-0-written", 2, 2)]
+    text = shown(class_page.page(a_class(person(0), marked_twice=pairs, conflicts=["x"])))
+    assert "1g-0-written: marked twice for 1, with equal points for 1" in text
+    assert "3b-0-written: marked twice for 2, with equal points for 1" in text
 
 
 # In a browser

@@ -76,7 +76,7 @@ AMONG = """
 """
 
 
-def test_it_has_what_students_need_and_nothing_else(files):
+def test_it_has_what_students_need_and_nothing_else(files, tree):
     assert sorted({name.split("/")[0] for name in files}) == sorted(TOP.split())
     assert [name for name in files if name.startswith("docs")] == ["docs/running.md"]
     assert {path.relative_to(ROOT).as_posix() for path in STARTER.rglob("*.py")} == {
@@ -86,6 +86,8 @@ def test_it_has_what_students_need_and_nothing_else(files):
     assert build.tracked_files(["src"], ()) <= {*files}, "what jobs read lies beside them"
     assert {f"src/checks/cases/{question}.zip" for question in all_questions()} <= {*files}
     assert not [name for name in files if "gold" in name or "__pycache__" in name]
+    done = subprocess.run([tree / "run.sh", "test"], capture_output=True, encoding="utf-8")
+    assert done.returncode == 2 and "tests are not part of this copy" in done.stderr
 
 
 def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
@@ -223,6 +225,8 @@ def test_the_workflow_has_few_rights_and_its_command_works(repository, tmp_path)
     assert 0 < job["timeout-minutes"] <= 30
     checkout, *_ = (step for step in job["steps"] if "uses" in step)
     assert checkout["with"] == {"persist-credentials": False}
+    paths = [path.removesuffix("/**") for path in workflow[True]["push"]["paths"]]  # True: on
+    assert "src" in paths and all((repository / path).exists() for path in paths)
     (line,) = (step["run"] for step in job["steps"] if "run" in step)
     words = shlex.split(line.replace("$GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md")))
     assert words[:4] == ["bash", "run.sh", "python", "src/grader.py"]
@@ -250,6 +254,17 @@ def test_what_is_released_and_handed_in_is_committed_and_what_is_made_is_not(rep
     made = [f"src/submission/{name}" for name in written if name.split("/")[-1] not in MADE_BY]
     made += MADE.split()
     assert git(repository, "check-ignore", "--no-index", *kept, *made).split() == made
+    told = git(repository, "check-attr", "eol", "run.sh", "collect_submission.bat")
+    assert told == "run.sh: eol: lf\ncollect_submission.bat: eol: crlf\n"
+
+
+def test_editors_show_the_checks_and_find_the_environment(tree):
+    names = ".vscode/settings.json", ".devcontainer/devcontainer.json"
+    settings, container = (json.loads((tree / name).read_bytes()) for name in names)
+    (folder,) = settings["python.testing.pytestArgs"]
+    assert (tree / folder / "conftest.py").is_file()
+    assert settings["python.defaultInterpreterPath"].endswith("/.venv")
+    assert container["postCreateCommand"].split()[0] == "./run.sh"
 
 
 # A cohort
