@@ -117,8 +117,8 @@ def test_a_page_tells_points_penalty_messages_and_written_parts():
         assert part in words
 
 
-def test_where_to_start_comes_first_and_what_passed_or_is_hidden_is_folded():
-    graded = class_with(report=full_report(random.Random()), handout="handout.html")
+def test_where_to_start_comes_first_and_what_passed_or_is_hidden_is_folded(seed):
+    graded = class_with(report=full_report(random.Random(seed)), handout="handout.html")
     assert "Start here" not in rendered(graded)[0]
     lost, report = ("5d-1-basic", "5d-4-hidden", "5e-0-basic"), graded.entries[0].report
     for id in lost:
