@@ -5,27 +5,18 @@ commits at set times, and an invented class of 200 people with grades.
 import csv
 import json
 import os
-import random
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-from batch_work import Here
-
 from autograder import Outcome, Report, Verdict, read_manifest
 from autograder.report import as_dict
-from checks.support.session import Setting
 from helpers import ROOT, SOLUTION, manifest_text
 from instructor.commands import parse
 from instructor.course import read_course
-from instructor.grading import command
 from instructor.grading.decision_files import COLUMNS
-from instructor.grading.finding.commits import take_commit
-from instructor.grading.finding.find import find_submissions
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Entry, GradedClass, Person
@@ -59,35 +50,12 @@ def students(folder, count, **special):
 
 def set_up(out, **settings):
     """Write the settings of a class, whose folder is returned; others are the defaults."""
-    lines = [
-        # JSON's texts, numbers and lists are TOML's, too
-        f"{name} = {json.dumps(value, default=str)}\n"
-        for name, value in settings.items()
-    ]
+    # JSON's texts, numbers and lists are TOML's, too
+    values = {name: json.dumps(value, default=str) for name, value in settings.items()}
+    lines = [f"{name} = {value}\n" for name, value in values.items()]
     out.mkdir(exist_ok=True)
     (out / "settings.toml").write_text("".join(lines), encoding="utf-8")
     return out
-
-
-@pytest.fixture
-def grade(tmp_path, monkeypatch):
-    """A function that grades the class in tmp_path/out, with the submissions in tmp_path/class; it
-    returns the exit code. Settings stay for later calls; `people` is the text of the roster.
-    """
-    monkeypatch.setattr(Setting, "isolation", lambda self: None)
-    monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
-    monkeypatch.setattr("instructor.grading.fingerprint.Fingerprints", fingerprints)
-    settings = {"submissions": ["../class"]}
-
-    def grade(*arguments, engine=None, people=None, **changes):
-        monkeypatch.setattr(command, "make_engine", lambda *_: engine or Here())
-        settings.update(changes)
-        if people:
-            (tmp_path / "roster.csv").write_text(people, encoding="utf-8")
-            settings["roster"] = "../roster.csv"
-        return cli("grade", set_up(tmp_path / "out", **settings), *arguments)
-
-    return grade
 
 
 PRINTS = {}
@@ -105,6 +73,13 @@ def cli(*arguments):
     """Run a command of `python -m instructor` in this process; mistakes raise UserError."""
     args = parse([str(word) for word in arguments])
     return args.run(args)
+
+
+def start(*arguments, program=QUICK, **environment):
+    """A process that runs a command line, with worker processes."""
+    words, pipe = [*program, *map(str, arguments)], subprocess.PIPE
+    options = {"cwd": ROOT, "env": {**os.environ, **environment}, "encoding": "utf-8"}
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, start_new_session=True, **options)
 
 
 def entries(tmp_path):
@@ -139,18 +114,6 @@ def decide(tmp_path, *lines, file="overrides.csv"):
     path.write_text("\n".join([",".join(header), *lines, ""]), encoding="utf-8")
 
 
-@pytest.fixture
-def use_manifest(tmp_path, monkeypatch):
-    """A function that sets the text of the manifest."""
-
-    def use(text):
-        (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
-        for module in ("instructor.grading.graded_class", "checks.support.session"):
-            monkeypatch.setattr(f"{module}.MANIFEST", tmp_path / "manifest.toml")
-
-    return use
-
-
 def with_points(id, points):
     """The text of the manifest in which a check has other points, and so has its question; without
     points, it has no such check.
@@ -159,10 +122,8 @@ def with_points(id, points):
     if not points:
         text = re.sub(rf'(?s)\[\[check\]\]\nid = "{id}".*?(?=\n\[\[check\]\]|\Z)', "", text)
     of_question = MANIFEST.questions[check.question].points - check.points + points
-    for table, value in (
-        (f'id = "{id}"', points),
-        (rf"\[questions.{check.question}\]", of_question),
-    ):
+    tables = {f'id = "{id}"': points, rf"\[questions.{check.question}\]": of_question}
+    for table, value in tables.items():
         text = re.sub(rf"(?s)({table}.*?points = )[\d.]+", rf"\g<1>{value:g}", text, count=1)
     return text
 
@@ -170,26 +131,18 @@ def with_points(id, points):
 # Clones
 
 
-def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000", check: bool = True) -> str:
+def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000") -> str:
     """Run git as a student or staff member would, at a time; returns its output."""
-    settings = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_AUTHOR_DATE": when,
-        "GIT_COMMITTER_DATE": when,
-    }
-    for who in ("AUTHOR", "COMMITTER"):
-        settings |= {f"GIT_{who}_NAME": "Ada", f"GIT_{who}_EMAIL": "ada@example.org"}
-    process = subprocess.run(
-        ["git", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", *words],
-        cwd=folder,
-        env=settings,
-        capture_output=True,
-        encoding="utf-8",
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    own |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    for who in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        own |= {f"{who}_NAME": "Ada", f"{who}_EMAIL": "ada@example.org", f"{who}_DATE": when}
+    words = "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", *words
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env=own, capture_output=True, encoding="utf-8"
     )
-    assert not check or process.returncode == 0, process.stderr
-    return process.stdout.strip()
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 def commit(folder: Path, when: str, files: dict[str, str] | None = None, *words: str) -> str:
@@ -219,16 +172,6 @@ def clone(origin: Path, to: Path, *options: str) -> Path:
     return to
 
 
-def take(tmp_path: Path, at, **options):
-    """Take the commit that counts of the one clone in tmp_path/class; returns the submission, and
-    its problem or the remarks.
-    """
-    (found,) = find_submissions(tmp_path / "class")
-    found = replace(found, source=tmp_path / "taken" / "ada.zip")
-    found, _, remarks = take_commit(found, at, **options)
-    return found, found.problem or remarks
-
-
 # Grades
 
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
@@ -239,11 +182,11 @@ GIVEN = "Ada Bilal Chiara Dmitri Elif Fatou Grace Hiroshi Inés Jürgen".split()
 FAMILY = "Aalto Bhatt Castillo Diallo Eriksson Fischer García Haddad O'Neill Zhang".split()
 OTHERS = ["李小龍", "محمد الفارسي", "שרה לוי", "Ελένη Παπαδοπούλου", "अनन्या शर्मा"]
 
-MISTAKES = (  # how often, which checks it costs, how they end, and what is said
-    (0.12, "1c-4-hidden", "wrong answer", "A truncated length of {k} never came in {n} examples."),
-    (0.13, "1h-3-basic 1h-5-hidden", "wrong answer", "x: 0.{n} off at [0, 0, 1, 0]."),
-    (0.06, "1h-6-basic 1h-7-hidden", "timeout", "Nothing came in {k} seconds."),
-    (0.08, "1f-3-basic 5e-0-basic", "not implemented", "helper.py:106  pretrain"),
+MISTAKES = (  # one in how many makes it, which checks it costs, how they end, and what is said
+    (8, "1c-4-hidden", "wrong answer", "A truncated length of {k} never came in {n} examples."),
+    (7, "1h-3-basic 1h-5-hidden", "wrong answer", "x: 0.{n} off at [0, 0, 1, 0]."),
+    (17, "1h-6-basic 1h-7-hidden", "timeout", "Nothing came in {k} seconds."),
+    (11, "1f-3-basic 5e-0-basic", "not implemented", "helper.py:106  pretrain"),
 )
 
 
@@ -258,29 +201,21 @@ def fail(report, id, verdict, details, share=0.0):
     report["score"] = sum(check["score"] for check in report["checks"])
 
 
-def full_report(rng):
+def full_report():
     """The report of a submission that is right."""
-    facts = {
-        "1e-2-basic": {"accuracy vanilla.nopretrain.dev": 0.01},
-        "1f-0-basic": {"max_epochs": 650.0},
-    }
-    for id, name in (("1f-6-basic", "vanilla"), ("1h-8-basic", "rope")):
-        accuracy = round(rng.uniform(0.3, 0.9), 2)
-        facts[id] = {f"accuracy {name}.pretrain.dev": accuracy, f"needed {name}.pretrain.dev": 0.2}
     outcomes = {id: Outcome(id, Verdict.PASSED, MANIFEST.checks[id].points) for id in CODED}
-    report = as_dict(Report(MANIFEST, outcomes, rng.randrange(2**62), ("bubblewrap", "")))
+    report = as_dict(Report(MANIFEST, outcomes, 1, ("bubblewrap", "")))
+    accuracy = {"accuracy vanilla.pretrain.dev": 0.5, "needed vanilla.pretrain.dev": 0.2}
     for check in report["checks"]:
-        seconds = round(rng.uniform(0.02, 0.4), 4)
-        check |= {"facts": facts.get(check["id"], {}), "seconds": seconds}
+        check |= {"facts": accuracy if check["id"] == "1f-6-basic" else {}, "seconds": 0.1}
     return report
 
 
-def make_class(people=200, seed=1):
-    """The class. The same seed gives the same class."""
-    rng = random.Random(seed)
+def make_class(people=200):
+    """The class, always the same."""
     graded = GradedClass(MANIFEST, read_course().title, [], DUE)
     for i in range(people):
-        name = OTHERS[i] if i < len(OTHERS) else f"{rng.choice(GIVEN)} {rng.choice(FAMILY)}"
+        name = OTHERS[i] if i < len(OTHERS) else f"{GIVEN[i % 10]} {FAMILY[i // 10 % 10]}"
         id, login, section = str(100200 + i), f"s{100200 + i}", f"Section {1 + i % 4}"
         person = Person(id, name, f"{login}@uni.example", section, str(5000 + i), id, login)
         entry = Entry(person, login)
@@ -288,16 +223,14 @@ def make_class(people=200, seed=1):
         if i % 40 == 39:
             continue  # who handed nothing in
         entry.source = f"submissions/{login}_submission.zip"
-        entry.submitted = DUE - timedelta(minutes=rng.randrange(-2000, 20000))
+        entry.submitted = DUE + timedelta(hours=i % 40 - 34)
         if i % 40 == 38:
             entry.refused = "submission.zip is an HTML page, not a zip file."
             continue
-        entry.report = full_report(rng)
+        entry.report = full_report()
         for often, ids, verdict, text in MISTAKES:
-            if rng.random() < often:
-                said = text.format(n=rng.randrange(100, 900), k=rng.randrange(5, 30))
-                for id in ids.split():
-                    fail(entry.report, id, verdict, said)
+            for id in ids.split() if i % often == 0 else ():
+                fail(entry.report, id, verdict, text.format(n=100 + i, k=5 + i % 25))
         entry.days_late = max(0, (entry.submitted - DUE).days + 1)
         entry.penalty = 0.1 * entry.days_late
         if i % 3 == 0:
@@ -310,7 +243,7 @@ def make_class(people=200, seed=1):
 
 def _unusual(graded):
     """A fault of the grader, somebody excused, two who are not graded yet (one in part), a
-    stranger, and a part marked twice.
+    stranger, and a part that two markers have marked.
     """
     failed, excused, waiting, untouched, stranger = graded.entries[20:25]
     fail(failed.report, "1c-7-hidden", "grader error", "ProcessError: Cannot allocate memory")
@@ -320,5 +253,5 @@ def _unusual(graded):
     waiting.report["checks"] = kept
     untouched.report, untouched.written, untouched.pending = None, {}, CODED
     stranger.person = Person("guest", "A. Guest", enrolled=False)
-    graded.marked_twice.append(("1g-0-written", 1.5, 1))
+    graded.marked_twice += [("1g-0-written", 1.5, 1), ("1g-0-written", 1, 1)]
     graded.conflicts.append("1g-0-written of Ada: 1.5 by Kim, 1 by Lee.")

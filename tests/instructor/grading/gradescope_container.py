@@ -1,12 +1,10 @@
 """A container as Gradescope's, made of bubblewrap: root, Docker's usual rights and system calls,
-little memory, one processor.
+one processor.
 """
 
-import contextlib
 import errno
 import json
 import os
-import secrets
 import shutil
 import subprocess
 import sys
@@ -16,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from helpers import lack, wait_until
+from helpers import lack
 
 # What Docker leaves to root in a container, and some of the system calls that it forbids.
 # LANDLOCK's are known to no kernel before 5.13.
@@ -26,15 +24,12 @@ SYS_CHROOT KILL AUDIT_WRITE
 """.split()
 FORBIDDEN = ("unshare", "mount", "umount2", "setns", "pivot_root")
 LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
-CGROUPS = Path("/sys/fs/cgroup")
 RUN = "/autograder/run_autograder"
 
 
 def require_container():
     """Skip, or fail where REQUIRE_LEVELS is set, if no container can be made here."""
-    root = hasattr(os, "geteuid") and os.geteuid() == 0
-    here = {"Linux": sys.platform.startswith("linux"), "root": root}
-    here["bubblewrap"] = shutil.which("bwrap") is not None
+    here = {"root": os.geteuid() == 0, "bubblewrap": shutil.which("bwrap")}
     if missing := [name for name in here if not here[name]]:
         how = "a container can't be made without (bubblewrap: apt install bubblewrap)"
         lack(", ".join(missing), how, os.environ.get("REQUIRE_LEVELS"))
@@ -45,7 +40,6 @@ def run_in_container(
     submission: Path,
     command: str = RUN,
     metadata: str = "{}",
-    memory: int = 1024,
     forbidden: tuple[str, ...] = (),
     hidden: tuple[str, ...] = (),
     prepare: Callable[[Path], None] = lambda source: None,
@@ -54,18 +48,15 @@ def run_in_container(
     """Run the autograder of a zip on a folder.
 
     Args:
-        memory: MiB, kept by a cgroup where one can be made here.
-        forbidden: further system calls that fail.
-        hidden: files of the machine that are not there.
-        prepare: may change what was unpacked.
-        environment: variables, added to what the autograder gets.
+        forbidden: further system calls that fail. hidden: files of the machine that are not there.
+        prepare: may change what was unpacked. environment: of the autograder.
 
     Returns:
         results: what stands in results.json, {} without it; output: what was printed; code: the
-        exit code; peak: the MiB that were used at most, None if no cgroup counted them.
+        exit code.
     """
     require_container()
-    with tempfile.TemporaryDirectory() as folder, _cgroup(memory) as cgroup:
+    with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "autograder")
         for name in ("source", "results"):
             (root / name).mkdir(parents=True)
@@ -77,12 +68,11 @@ def run_in_container(
         for path in (Path(folder), root):
             path.chmod(0o755)
         names = {"PATH": os.environ["PATH"], "HOME": "/root", "AUTOGRADER_PYTHON": sys.executable}
-        join = f"echo $$ > {cgroup}/cgroup.procs; " if cgroup else ""
         with open(_filter(Path(folder, "filter"), forbidden), "rb") as filter:
-            words = [*_bubblewrap(root, cgroup, hidden), "--seccomp", str(filter.fileno()), "--"]
+            words = [*_bubblewrap(root, hidden), "--seccomp", str(filter.fileno()), "--"]
             words += ["taskset", "-c", str(_core())] if shutil.which("taskset") else []
             process = subprocess.run(
-                ["sh", "-c", join + 'exec "$@"', "sh", *words, command],
+                [*words, command],
                 env=names | environment,
                 pass_fds=(filter.fileno(),),
                 timeout=300,
@@ -91,15 +81,9 @@ def run_in_container(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
             )
-        peak = (cgroup / "memory.peak").read_text(encoding="utf-8") if cgroup else None
         path = root / "results" / "results.json"
         results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return SimpleNamespace(
-        results=results,
-        output=process.stdout,
-        code=process.returncode,
-        peak=peak and int(peak) >> 20,
-    )
+    return SimpleNamespace(results=results, output=process.stdout, code=process.returncode)
 
 
 def _unpack(archive, into):
@@ -115,7 +99,7 @@ def _core():
     return cores[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % len(cores)]
 
 
-def _bubblewrap(root, cgroup, hidden):
+def _bubblewrap(root, hidden):
     command = "bwrap --unshare-pid --unshare-ipc --unshare-net --die-with-parent".split()
     command += ["--cap-drop", "ALL"]
     for capability in CAPABILITIES:
@@ -127,8 +111,6 @@ def _bubblewrap(root, cgroup, hidden):
             command += ["--bind" if path.name == "tmp" else "--ro-bind", str(path), str(path)]
     for path in hidden:
         command += ["--ro-bind", "/dev/null", path]
-    if cgroup:
-        command += ["--ro-bind", str(cgroup), str(CGROUPS)]
     command += f"--dev /dev --perms 1777 --size {64 << 20} --tmpfs /dev/shm".split()
     return [*command, *f"--proc /proc --bind {root} /autograder --chdir /autograder".split()]
 
@@ -146,26 +128,3 @@ def _filter(path, forbidden):
     with open(path, "wb") as file:
         rules.export_bpf(file)
     return path
-
-
-@contextlib.contextmanager
-def _cgroup(memory):
-    """The folder of a cgroup with that much memory; None where none can be made."""
-    folder = CGROUPS / f"autograder-{secrets.token_hex(4)}"
-    try:
-        (CGROUPS / "cgroup.controllers").read_text(encoding="utf-8")  # of version 2
-        folder.mkdir()
-        (folder / "memory.max").write_text(str(memory << 20), encoding="utf-8")
-        made = folder
-    except OSError:
-        made = None
-    try:
-        yield made
-    finally:
-        wait_until(lambda: _is_removed(folder))  # the kernel is still ending what was in it
-
-
-def _is_removed(folder):
-    with contextlib.suppress(OSError):
-        folder.rmdir()
-    return not folder.exists()

@@ -6,30 +6,19 @@ import shutil
 import subprocess
 import zipfile
 import zlib
+from dataclasses import replace
 
-import classes
 import pytest
 from batch_work import Here
-from classes import (
-    CODE,
-    HOME,
-    clone,
-    commit,
-    decide,
-    entries,
-    git,
-    grade,
-    hand_in,
-    page_of,
-    student,
-)
+from classes import CODE, HOME, clone, commit, decide, entries, git, hand_in, page_of, student
 
 from checks.support.staging import stage
 from common.files import Interrupted, UserError
+from instructor.grading.finding.commits import take_commit
+from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import parse_due
 from instructor.grading.finding.repository import AGAIN, Unreadable
 
-# ruff: noqa: F401, F811
 START, EARLY, LAST_MINUTE, LATE = (
     f"2026-02-{day} +0000" for day in ("01 12:00", "10 12:00", "12 22:00", "14 12:00")
 )
@@ -51,16 +40,19 @@ def hers(tmp_path, origin):
 
 @pytest.fixture
 def take(tmp_path):
-    """A function that takes the commit of the clone; returns the submission, its problem or the
-    remarks, and the files.
+    """A function that takes the commit that counts of the one clone; returns the submission, its
+    problem or the remarks, and the files.
     """
 
     def take(at=DEADLINE, **options):
-        found, said = classes.take(tmp_path, at, **options)
+        (found,) = find_submissions(tmp_path / "class")
+        found = replace(found, source=tmp_path / "taken" / "ada.zip")
+        found, _, remarks = take_commit(found, at, **options)
         if found.problem:
-            return found, said, {}
+            return found, found.problem, {}
         with zipfile.ZipFile(found.source) as archive:
-            return found, said, {name: archive.read(name).decode() for name in archive.namelist()}
+            files = {name: archive.read(name).decode() for name in archive.namelist()}
+        return found, remarks, files
 
     return take
 
@@ -133,14 +125,10 @@ def test_of_two_lines_that_were_merged_late_the_newer_counts(tmp_path, take, pus
 
 
 @pytest.mark.parametrize("date", ["garbage", "18446744073709551615 +0000"])
-def test_a_commit_without_a_time_counts_without_one(tmp_path, hers, take, date):
-    tree = git(hers, "rev-parse", "HEAD^{tree}")
-    text = f"tree {tree}\nauthor A <a@b> {date}\ncommitter A <a@b> {date}\n\nx\n"
-    (tmp_path / "raw").write_text(text, encoding="utf-8")
-    new = git(hers, "hash-object", "-t", "commit", "-w", "--literally", str(tmp_path / "raw"))
-    git(hers, "update-ref", "refs/remotes/origin/main", new)
+def test_a_commit_without_a_time_counts_without_one(own, take, date):
+    put_in_front(own, tree(("100644", b"model.py", hash_of(own))), date)
     found, _, _ = take(at=None)
-    assert new[:12] in found.label and found.submitted is None
+    assert hash_of(own, "HEAD")[:12] in found.label and found.submitted is None
 
 
 # Which files
@@ -196,44 +184,19 @@ def test_no_submission_before_the_deadline(tmp_path, origin, take, when, files, 
     assert (" at " in found.label) == (found.submitted is not None) == (when == EARLY)
 
 
-# Clones that are not whole
-
-
-def elsewhere(git_folder, origin):
-    shutil.rmtree(git_folder)
-    git_folder.write_text(f"gitdir: {origin}/.git\n", encoding="utf-8")
-
-
-def interrupted(git_folder, origin):
-    for name in ("refs/heads/main", "packed-refs", "refs/remotes/origin/HEAD"):
-        (git_folder / name).unlink(missing_ok=True)
-
-
-def linked(git_folder, origin, name="objects"):
-    shutil.move(git_folder / name, origin.parent / "moved")
-    (git_folder / name).symlink_to(origin.parent / "moved")
-
-
 @pytest.mark.parametrize(
-    "options, harm, part",
+    "options, part",
     [
-        (["--shared"], None, "borrows objects. Clone it without --shared"),
-        (["--depth=1"], None, "git fetch --unshallow"),
-        (["--filter=blob:none", "--no-checkout"], None, f"lacks .*{AGAIN}"),
-        ([], elsewhere, f"no folder, but names a repository elsewhere. {AGAIN}"),
-        ([], interrupted, f"the clone was interrupted. {AGAIN}"),
-        ([], lambda git_folder, origin: (git_folder / "reftable").mkdir(), "--ref-format=files"),
-        ([], linked, f"has links.* {AGAIN}"),
-        ([], lambda *where: linked(*where, "refs/heads"), f"has links.* {AGAIN}"),
+        (["--shared"], "borrows objects. Clone it without --shared"),
+        (["--depth=1"], "git fetch --unshallow"),
+        (["--filter=blob:none", "--no-checkout"], f"lacks .*{AGAIN}"),
     ],
 )
-def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, options, harm, part):
+def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, options, part):
     git(origin, "config", "uploadpack.allowFilter", "true")
     source = str(origin) if "--shared" in options else origin.as_uri()
     (tmp_path / "class").mkdir()
     git(tmp_path / "class", "clone", "--quiet", *options, source, "hw5-ada")
-    if harm:
-        harm(tmp_path / "class/hw5-ada/.git", origin)
     with pytest.raises(Unreadable, match=part):
         take(at=None)
 
@@ -280,13 +243,10 @@ def test_a_class_of_clones(tmp_path, grade, capsys):
     after = entries(tmp_path)
     assert after["ben"].source == f"hw5-ben at {last[:12]}" and after["ben"].days_late == 0
     assert after["ada"].source == ada.source and not remarks(tmp_path, "ben")
-    # without a deadline for commits, late ones count as late; and only clones can have one
+    # without a deadline for commits, late ones count as late
     assert grade(at="") == 0
     days = {id: entry.days_late for id, entry in entries(tmp_path).items()}
     assert days == {"ada": 2, "ben": 0, "cy": 2}
-    hand_in(tmp_path / "plain", "ben")
-    with pytest.raises(UserError, match="no clones"):
-        grade(at=AT, submissions=["../plain"])
 
 
 def test_a_commit_that_came_after_a_run_is_said_in_every_later_run(tmp_path, grade):
@@ -393,11 +353,10 @@ def newest(folder, content):
     (folder / ".git/refs/heads/main").write_text(f"{name}\n", encoding="utf-8")
 
 
-def put_in_front(folder, content):
+def put_in_front(folder, content, date="1770811200 +0000"):
     """Make a commit of this tree the newest one of the branch."""
-    top = stored(folder, "tree", content)
-    text = f"tree {top}\nauthor A <a@b> 1770811200 +0000\ncommitter A <a@b> 1770811200 +0000\n\nx\n"
-    newest(folder, text.encode())
+    who, top = f"A <a@b> {date}", stored(folder, "tree", content)
+    newest(folder, f"tree {top}\nauthor {who}\ncommitter {who}\n\nx\n".encode())
 
 
 def hash_of(own, what=f"HEAD:{HOME}/model.py"):
@@ -493,8 +452,7 @@ def test_names_that_lead_elsewhere_are_left_out(tmp_path, own, take, name, probl
     put_in_front(own, tree(("40000", name, inner), ("40000", b"w", inner)))
     message = result(take)
     assert message.startswith(problem) and bool(message) is bool(problem)
-    there = ["class", "taken"] if not problem else ["class"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == there
+    assert {path.name for path in tmp_path.iterdir()} <= {"class", "taken"}
     assert [path.name for path in tmp_path.glob("taken/*")] == ["ada.zip"] * (not problem)
 
 
@@ -507,55 +465,66 @@ def bomb_of_folders(own):
     return content
 
 
-def a_device(git_folder):
-    (git_folder / "packed-refs").symlink_to("/dev/zero")
-    (git_folder / "refs/heads/main").unlink()
+def a_device(own):
+    (own / ".git/packed-refs").symlink_to("/dev/zero")
+    (own / ".git/refs/heads/main").unlink()
 
 
-def a_pipe(git_folder):
-    name = hash_of(git_folder, "HEAD")
-    path = git_folder / "objects" / name[:2] / name[2:]
+def a_pipe(own):
+    name = hash_of(own, "HEAD")
+    path = own / ".git/objects" / name[:2] / name[2:]
     path.unlink()
     os.mkfifo(path)
 
 
-def branches_outside(git_folder):
-    git(git_folder, "branch", "other")
+def linked(own, name="objects"):
+    shutil.move(own / ".git" / name, own.parent.parent / "moved")
+    (own / ".git" / name).symlink_to(own.parent.parent / "moved")
+
+
+def elsewhere(own):
+    shutil.rmtree(own / ".git")
+    (own / ".git").write_text(f"gitdir: {own.parent.parent}/other/.git\n", encoding="utf-8")
+
+
+def branches_outside(own):
+    git(own, "branch", "other")
     path = "../../../../other/.git/refs/heads/main"
-    (git_folder / "HEAD").write_text(f"ref: refs/{path}\n", encoding="utf-8")
+    (own / ".git/HEAD").write_text(f"ref: refs/{path}\n", encoding="utf-8")
 
 
-def garbage(git_folder):
+def garbage(own):
     for name in ("config", "HEAD", "packed-refs"):
-        (git_folder / name).write_bytes(bytes(range(256)) * 20)
+        (own / ".git" / name).write_bytes(bytes(range(256)) * 20)
 
 
-def large_commit(git_folder):
+def large_commit(own):
     """More than git may use: MEMORY is lowered below."""
-    newest(
-        git_folder.parent,
-        f"tree {hash_of(git_folder, 'HEAD^{tree}')}\n".encode() + bytes(200 << 20),
-    )
+    newest(own, f"tree {hash_of(own, 'HEAD^{tree}')}\n".encode() + bytes(200 << 20))
 
 
-def endless(git_folder):
-    (git_folder / "refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
+def endless(own):
+    (own / ".git/refs/heads/main").write_text("ref: refs/heads/main\n", encoding="utf-8")
 
 
-TREES = [  # of the newest commit
+def large_file(own):
+    return tree(("100644", b"model.py", stored(own, "blob", bytes(150 << 20))))
+
+
+HARM = [  # what is done to a clone, perhaps the tree of its newest commit, and what is said
     (bomb_of_folders, "too large for a submission"),
     (lambda own: bytes(64 << 20), "damaged"),
     (lambda own: b"100644 model.py", "damaged"),
     (lambda own: tree(("100644", b"model.py", hash_of(own, "HEAD^{tree}"))), "damaged, or lacks"),
     (lambda own: 2 * tree(("100644", b"model.py", hash_of(own))), "two entries of one name"),
-    (
-        lambda own: tree(("100644", b"model.py", stored(own, "blob", bytes(150 << 20)))),
-        "model.py is larger than the limit",
-    ),
-]
-FOLDERS = [
+    (large_file, "model.py is larger than the limit"),
     (a_device, "links, devices"),
     (a_pipe, "links, devices"),
+    (linked, "has links"),
+    (lambda own: linked(own, "refs/heads"), "has links"),
+    (elsewhere, f"no folder, but names a repository elsewhere. {AGAIN}"),
+    (lambda own: (own / ".git/reftable").mkdir(), "--ref-format=files"),
+    (lambda own: (own / ".git/refs/heads/main").unlink(), f"the clone was interrupted. {AGAIN}"),
     (endless, "no branch: the clone was interrupted"),
     (branches_outside, "has no branch , but main, other"),
     (garbage, "damaged"),
@@ -563,15 +532,13 @@ FOLDERS = [
 ]
 
 
-@pytest.mark.parametrize("harm, part", TREES + FOLDERS)
+@pytest.mark.parametrize("harm, part", HARM)
 def test_bombs_and_damage_end_in_a_sentence(tmp_path, own, take, harm, part, monkeypatch):
     for name, value in (("MEMORY", 128 << 20), ("SECONDS", 600)):  # less; enough if it is busy
         monkeypatch.setattr(f"instructor.grading.finding.repository.{name}", value)
     student(tmp_path / "other", EARLY)
-    if (harm, part) in TREES:
-        put_in_front(own, harm(own))
-    else:
-        harm(own / ".git")
+    if content := harm(own):
+        put_in_front(own, content)
     message = result(take)
     assert part in message and message.endswith((".", "?"))
     assert not (tmp_path / "taken" / "ada.zip").exists()

@@ -1,17 +1,19 @@
 """Grading on a cluster: the same grades, nobody else's code, and a sentence where it cannot be
-reached.
+reached. And the image for grading, as far as it can be looked at without building it.
 """
 
+import fnmatch
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import urllib.request
 
 import psutil
 import pytest
-from classes import QUICK, cli, set_up, students, verdicts
+from classes import cli, set_up, start, students, verdicts
 from distributed import Client
 
 from common.files import UserError
@@ -33,7 +35,7 @@ def options(program):
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory):
+def start_cluster(tmp_path_factory):
     """Starts a scheduler and workers by the documented commands; gives the scheduler's file and all
     processes.
     """
@@ -45,10 +47,9 @@ def start(tmp_path_factory):
         for n in range(workers):
             words = [*DASK, "worker", "--local-directory", str(folder / str(n))]
             programs.append([*words, *options("worker")])
-        for words in programs:
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-            own = {**os.environ, **PATHS, **environment}
-            started.append(subprocess.Popen(words, **quiet, env=own))
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+        own = {**os.environ, **PATHS, **environment}
+        started.extend(subprocess.Popen(words, **quiet, env=own) for words in programs)
         wait_until((folder / "scheduler.json").exists)
         return folder / "scheduler.json", started[-len(programs) :]
 
@@ -60,14 +61,14 @@ def start(tmp_path_factory):
 
 def grading(out, scheduler, **environment):
     """A grading by a cluster, which has begun."""
-    return subprocess.Popen(
-        [*QUICK, "grade", out, "--cluster", str(scheduler)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
+    return start("grade", out, "--cluster", scheduler, **environment)
+
+
+def finish(process, code=0):
+    """Wait for a grading; returns its errors."""
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == code, errors
+    return errors
 
 
 def until_graded(grading, part):
@@ -79,11 +80,11 @@ def until_graded(grading, part):
     return read
 
 
-def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start, tmp_path):
-    file, processes = start(2, **PLAIN)
+def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start_cluster, tmp_path):
+    file, processes = start_cluster(2, **PLAIN)
     students(tmp_path / "class", 12, pause=range(12))
     local = set_up(tmp_path / "local", submissions=["../class"], seed=5)
-    assert subprocess.run([*QUICK, "grade", local], cwd=ROOT, capture_output=True).returncode == 0
+    finish(start("grade", local))
     with Client(scheduler_file=str(file), set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
     out = set_up(tmp_path / "out", submissions=["../class"], seed=5)
@@ -91,23 +92,22 @@ def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start
     until_graded(process, "1/12")
     for member in [*psutil.Process(processes[2].pid).children(), processes[2]]:
         member.kill()
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    finish(process)
     assert verdicts(out) == verdicts(local)
 
 
 @pytest.mark.full
-def test_a_scheduler_that_is_lost_is_a_sentence(start, tmp_path):
-    file, processes = start(1, **PLAIN)
+def test_a_scheduler_that_is_lost_is_a_sentence(start_cluster, tmp_path):
+    file, processes = start_cluster(1, **PLAIN)
     students(tmp_path / "class", 12, pause=range(12))
     with Client(scheduler_file=str(file), set_as_default=False) as client:
         client.wait_for_workers(1, timeout=60)
     process = grading(set_up(tmp_path / "out", submissions=["../class"]), file, **PLAIN)
     read = until_graded(process, "1/12")
     processes[0].kill()
-    read += process.communicate(timeout=120)[1]
+    read += finish(process, code=2)
     lines = [line for line in re.split(r"[\r\n]", read) if line and not line.startswith("Grading:")]
-    assert process.returncode == 2 and len(lines) == 1, read
+    assert len(lines) == 1, read
     assert "No Dask cluster" in lines[0] and "What was graded is kept" in lines[0]
 
 
@@ -126,7 +126,7 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch,
 
 @pytest.mark.full
 @pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")
-def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_path):
+def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster, tmp_path):
     block = next(block for block in DOCUMENT.split("```") if "openssl" in block)
     settings = []
     for name in ("mine", "other"):
@@ -136,18 +136,15 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start, tmp_pat
         subprocess.run(words, check=True, capture_output=True, env=environment)
         settings.append({"DASK_CONFIG": str(home / ".config" / "dask")})
     mine, other = settings
-    file, processes = start(1, **mine)
+    file, processes = start_cluster(1, **mine)
     students(tmp_path / "class", 3)
     out = set_up(tmp_path / "out", submissions=["../class"])
     tls = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
     tcp = tls.replace("tls:", "tcp:")
     for address, environment in ((tls, PLAIN), (tls, other), (tcp, PLAIN), (tcp, mine)):
-        process = grading(out, address, **environment)
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode == 2 and "No Dask cluster" in errors, errors
-    process = grading(out, file, **mine)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0 and len(verdicts(out)) == 3, errors
+        assert "No Dask cluster" in finish(grading(out, address, **environment), code=2)
+    finish(grading(out, file, **mine))
+    assert len(verdicts(out)) == 3
     addresses = [address for process in processes for address in listening(process)]
     assert addresses and {address.ip for address in addresses} == {"127.0.0.1"}
     for address in addresses:
@@ -162,3 +159,29 @@ def listening(process):
     family += family[0].children(recursive=True)
     sockets = [socket for member in family for socket in member.net_connections("inet")]
     return [socket.laddr for socket in sockets if socket.status == "LISTEN"]
+
+
+# The image
+
+
+def is_left_out(path):
+    """Whether .dockerignore keeps a path, or a folder above it, out of the image."""
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    patterns = [line.replace("**/", "*/") for line in lines if line and not line.startswith("#")]
+    parts = path.split("/")
+    above = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    above += [f"/{name}" for name in above]  # for a pattern of any depth
+    return any(fnmatch.fnmatchcase(name, pattern) for name in above for pattern in patterns)
+
+
+def test_the_image_has_the_repository_and_its_pins_and_nothing_of_students():
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    command = [sys.executable, "-c", re.search(r'python -c "(.*?)" >', text)[1]]
+    pins = subprocess.check_output(command, cwd=ROOT, encoding="utf-8").splitlines()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert pins == project["dependencies"]
+    tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, encoding="utf-8")
+    assert [path for path in tracked.splitlines() if is_left_out(path)] == []
+    own = ".git/config .venv/bin/python src/submission/__pycache__/model.pyc"
+    students = "grades/grades.sqlite term/roster.csv written.csv demo-2/x.params a/submission.zip"
+    assert all(map(is_left_out, f"{own} {students}".split()))

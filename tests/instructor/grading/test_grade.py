@@ -14,22 +14,21 @@ import stat
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from batch_work import Here, run
 from classes import (
     MANIFEST,
-    QUICK,
     cli,
     decide,
     entries,
-    grade,
     hand_in,
     page_of,
     rows,
     set_up,
+    start,
     students,
-    use_manifest,
     verdicts,
     with_points,
 )
@@ -37,40 +36,24 @@ from classes import (
 from checks.support import session
 from common.files import Interrupted, UserError
 from helpers import ROOT, SOLUTION, STARTER, copy_reference, manifest_text, wait_until
+from instructor.course import Course
 from instructor.grading import work
 from instructor.grading.database import State
 from instructor.grading.fingerprint import digest_submission
 from instructor.grading.graded_class import load_class
-from jobs.deliverables import DELIVERABLES
 
-# ruff: noqa: F401, F811
 CHECKS = MANIFEST.checks
 CODED = sum(check.coded for check in CHECKS.values())
-REAL = [sys.executable, "-m", "instructor"]
-
-
-def start(*arguments, program=QUICK, **environment):
-    """A process that runs a command line, with worker processes."""
-    return subprocess.Popen(
-        [*program, *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        start_new_session=True,
-    )
-
-
-def log_of(path):
-    """What the workers did: pairs of submission and number of checks."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return sorted((line.split()[0], line.count(",") + 1) for line in lines)
 
 
 def totals(tmp_path):
-    """The cells of the gradebook with everything, by the person's id."""
+    """The totals in the gradebook with everything, by the person's id."""
     return {row["id"]: row["total"] for row in rows(tmp_path / "out" / "grades-plain.csv")}
+
+
+def graded_in(log):
+    """How many submissions workers have graded, some of them twice."""
+    return len(log.read_text(encoding="utf-8").splitlines())
 
 
 # What disturbs a run
@@ -100,17 +83,11 @@ def test_a_run_that_is_killed_goes_on(undisturbed, tmp_path):
             process.kill()  # the parent alone: its workers must notice
             process.wait()
             kills += 1
-            wait_until(lambda: not living(process.pid), 20)
+            living = ["pgrep", "-r", "R,S,D", "-s", str(process.pid)]
+            wait_until(lambda: subprocess.run(living, capture_output=True).returncode == 1, 20)
     assert verdicts(out) == expected
     # Nothing that was kept was graded again: at most the two that were under way at each kill.
-    assert len(log_of(tmp_path / "log")) <= 12 + 2 * kills
-
-
-def living(leader):
-    """The processes of a session that still live."""
-    return subprocess.run(
-        ["pgrep", "-r", "R,S,D", "-s", str(leader)], capture_output=True, encoding="utf-8"
-    ).stdout.split()
+    assert graded_in(tmp_path / "log") <= 12 + 2 * kills
 
 
 def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
@@ -130,7 +107,7 @@ def test_what_fails_stops_nobody_else(undisturbed, tmp_path):
         assert found[person] == expected[person]
     assert {verdict for verdict, _ in found["student04"].values()} == {"grader error"}
     refused = [entry.source for entry in load_class(out).entries if entry.refused]
-    assert refused == ["student09"] and 12 <= len(log_of(log)) <= 12 + 8
+    assert refused == ["student09"] and 12 <= graded_in(log) <= 12 + 8
     (folder / "student07" / "error").unlink()
     process = start("grade", out)
     _, errors = process.communicate(timeout=120)  # what failed is tried again
@@ -188,27 +165,16 @@ def test_a_full_disk_for_pages_changes_nothing(tmp_path, grade):
     assert grade() == 0 and entries(tmp_path)["student00"].written
 
 
-def of_other_version(path):
+def test_a_state_that_cannot_be_used_is_left_as_it_is(tmp_path, graded, grade):
+    path = tmp_path / "out" / "grades.sqlite"
     with sqlite3.connect(path) as state:
         state.execute("UPDATE meta SET value = '0' WHERE key = 'version'")
-
-
-@pytest.mark.parametrize(
-    "break_it, message",
-    [
-        (of_other_version, "version 0"),
-        (lambda path: path.write_bytes(b"no database" * 1000), "not a grading state"),
-    ],
-)
-def test_a_state_that_cannot_be_used(tmp_path, grade, break_it, message):
-    students(tmp_path / "class", 1)
-    grade()
-    path = tmp_path / "out" / "grades.sqlite"
-    break_it(path)
-    before = path.read_bytes()
-    with pytest.raises(UserError, match=message):
-        grade()
-    assert path.read_bytes() == before
+    other = path.read_bytes()
+    for content, message in ((other, "version 0"), (b"no database" * 1000, "not a grading state")):
+        path.write_bytes(content)
+        with pytest.raises(UserError, match=message):
+            grade()
+        assert path.read_bytes() == content
 
 
 # The folder of a class
@@ -315,31 +281,27 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, grade, nam
 # What is graded, and what again
 
 
-def test_only_what_changed_is_graded_again(tmp_path, grade, monkeypatch):
-    folder, log = students(tmp_path / "class", 3), tmp_path / "log"
-    monkeypatch.setenv("BATCH_WORK", str(log))
+def test_only_what_changed_is_graded_again(tmp_path, grade):
+    folder = students(tmp_path / "class", 3)
 
-    def run():
-        log.unlink(missing_ok=True)
-        assert grade() == 0
-        return log_of(log)
+    def graded():
+        assert grade(engine=(engine := Here())) == 0
+        return [(Path(task.source).name, len(task.checks)) for task in engine.tasks]
 
-    assert run() == [(f"student{n:02}", CODED) for n in range(3)]
-    assert run() == []
+    assert graded() == [(f"student{n:02}", CODED) for n in range(3)]
+    assert graded() == []
     (folder / "student02" / "model.py").write_text("# changed\n", encoding="utf-8")
-    assert run() == [("student02", CODED)]
+    assert graded() == [("student02", CODED)]
     shutil.copytree(folder / "student01", folder / "student03")  # equal content
-    assert run() == []
+    assert graded() == []
     # as after a change of one check
     with sqlite3.connect(tmp_path / "out" / "grades.sqlite") as connection:
         connection.execute("UPDATE outcomes SET fingerprint = 'old' WHERE id = '1h-5-hidden'")
-    assert [checks for _, checks in run()] == [1] * 3  # one of the two that are equal
-    assert run() == []
+    assert [checks for _, checks in graded()] == [1] * 3  # one of the two that are equal
+    assert graded() == []
 
 
-def test_new_points_need_no_grading(tmp_path, grade, use_manifest):
-    students(tmp_path / "class", 2)
-    grade()
+def test_new_points_need_no_grading(tmp_path, graded, use_manifest):
     before, check = verdicts(tmp_path / "out"), CHECKS["1h-5-hidden"]
     use_manifest(with_points(check.id, check.points + 2))
     for person, checks in verdicts(tmp_path / "out").items():
@@ -416,26 +378,35 @@ print(work.run(pickle.loads({pickle.dumps(task)!r})))"""
 def test_real_submissions(tmp_path):
     """The reference, the starter in a whole repository, and a broken zip."""
     (tmp_path / "class").mkdir()
-    with zipfile.ZipFile(tmp_path / "class" / "good.zip", "w") as archive:
-        reference = copy_reference(tmp_path / "reference")
-        for name in DELIVERABLES:
-            if (reference / name).is_file():
-                archive.write(reference / name, name)
+    reference = copy_reference(tmp_path / "reference")
+    shutil.make_archive(tmp_path / "class" / "good", "zip", reference)
     starter, unused = tmp_path / "class" / "starter" / "src" / "submission", ("mingpt*", "*.p*a*")
     shutil.copytree(STARTER, starter, ignore=shutil.ignore_patterns("__pycache__", *unused))
     (tmp_path / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
     out = set_up(tmp_path / "out", submissions=["../class"], workers=2)
-    process = start("grade", out, "--allow-weak-isolation", program=REAL)
+    real = [sys.executable, "-m", "instructor"]
+    process = start("grade", out, "--allow-weak-isolation", program=real)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     most = sum(check.points for check in CHECKS.values() if check.coded)
     found = entries(tmp_path)
     assert found["good"].total == found["good"].report["max_score"] == most
-    refused = found["page"].refused
-    assert refused.startswith("It is not a zip file") and "page" not in refused
-    assert f"{most:g}" in page_of(tmp_path, "good")
-    assert float(totals(tmp_path)["good"]) == most
+    assert found["page"].refused.startswith("It is not a zip file")
+    assert f"{most:g}" in page_of(tmp_path, "good") and float(totals(tmp_path)["good"]) == most
     assert float(totals(tmp_path)["starter"]) == found["starter"].total == 0
+
+
+def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, graded, grade, monkeypatch):
+    course = tmp_path / "course.toml"
+    course.write_text(Course("Two", problems=(5, 6), given=("1h",)).as_toml(), encoding="utf-8")
+    monkeypatch.setattr("instructor.course.SETTINGS", course)
+    grade()
+    columns = rows(tmp_path / "out" / "grades-plain.csv")[0]
+    assert [name for name in columns if re.fullmatch(r"\d[a-z]", name)] == [
+        id for id in MANIFEST.questions if id[0] in "56"
+    ]
+    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "out").rglob("*.html")]
+    assert len(pages) == 4 and not re.search(r"\b1[c-h]\b", "".join(pages))
 
 
 # Who handed in what
@@ -455,10 +426,9 @@ def test_the_latest_or_the_best_of_several_submissions_counts(tmp_path, grade):
     grade(keep="best", engine=(engine := Here()))
     assert not engine.tasks
     with State(tmp_path / "out") as state:
-        graded = [
-            state.outcomes(item.digest) for item in state.submissions() if item.person == "ada"
-        ]
-    scores = [sum(found.get("score", 0) for found in outcomes.values()) for outcomes in graded]
+        hers = [item.digest for item in state.submissions() if item.person == "ada"]
+        graded = [state.outcomes(digest).values() for digest in hers]
+    scores = [sum(found.get("score", 0) for found in outcomes) for outcomes in graded]
     assert entries(tmp_path)["ada"].automatic == max(scores) > min(scores)
 
 
@@ -470,10 +440,8 @@ def test_the_best_is_not_known_where_the_grader_failed(tmp_path, grade):
     assert entry.grader_errors
 
 
-def test_whoever_has_lost_the_submission_is_no_zero(tmp_path, grade, capsys):
+def test_whoever_has_lost_the_submission_is_no_zero(tmp_path, graded, grade, capsys):
     """As when one section's download replaces the whole class's."""
-    hand_in(tmp_path / "class", "ada", "ben")
-    grade()
     before = totals(tmp_path)
     hand_in(tmp_path / "late", "cy")
     with pytest.raises(UserError, match="2 people had a submission.*ada, ben.*--only"):
@@ -490,9 +458,7 @@ def test_whoever_has_lost_the_submission_is_no_zero(tmp_path, grade, capsys):
     assert pages == ["ada", "cy", "feedback.html", "grading.json", "mine.txt"]
 
 
-def test_of_two_folders_the_later_one_is_newer(tmp_path, grade):
-    hand_in(tmp_path / "class", "ada")
-    grade()
+def test_of_two_folders_the_later_one_is_newer(tmp_path, graded, grade):
     before, late = entries(tmp_path)["ada"].report, hand_in(tmp_path / "late", "ada") / "ada"
     (late / "model.py").write_text("# another\n", encoding="utf-8")
     (late / "refuse").touch()
@@ -505,11 +471,9 @@ def test_of_two_folders_the_later_one_is_newer(tmp_path, grade):
     assert entries(tmp_path)["ada"].source == "../late/ada"
 
 
-def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monkeypatch):
-    hand_in(tmp_path / "class", "ada")
-    grade()
+def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, graded, grade, monkeypatch):
     before = entries(tmp_path)["ada"].total
-    hand_in(tmp_path / "class", "ben")
+    hand_in(tmp_path / "class", "cy")
 
     def broken(source):
         raise OSError(5, "Input/output error")
@@ -519,9 +483,9 @@ def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, grade, monke
         assert grade() == 3
     after = entries(tmp_path)
     assert after["ada"].total == before and after["ada"].final
-    assert not after["ben"].refused and after["ben"].pending
-    assert "Not graded yet" in page_of(tmp_path, "ben")
-    assert grade() == 0 and entries(tmp_path)["ben"].final
+    assert not after["cy"].refused and after["cy"].pending
+    assert "Not graded yet" in page_of(tmp_path, "cy")
+    assert grade() == 0 and entries(tmp_path)["cy"].final
 
 
 # Again
@@ -553,13 +517,11 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     assert [id for id in scores if scores[id] != old[id]] == ["5f-0-basic"]
     said = capsys.readouterr().out
     assert f"'ada': {before['ada'].total:g}, now {after['ada'].total:g}: check 5f-0-basic" in said
-    changes = [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "check"]
-    (row,) = changes
+    (row,) = [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "check"]
     assert row["before"].startswith(f"{old['5f-0-basic']:g} of ") and row["why"] == "graded again"
     assert row["after"].startswith(f"{scores['5f-0-basic']:g} of ")
     for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
-        engine = Here()
-        grade("--again", *words, engine=engine)
+        grade("--again", *words, engine=(engine := Here()))
         assert len(engine.tasks) == people
         questions = {CHECKS[id].question for task in engine.tasks for id in task.checks}
         assert questions == (ids or {check.question for check in CHECKS.values() if check.coded})
@@ -579,8 +541,7 @@ def test_an_interrupted_regrading_goes_on_and_tells_all_changes(
     with pytest.raises(Interrupted, match="Run the same command to continue"):
         grade(*words, engine=Here(other_results, stop=1))
     capsys.readouterr()
-    engine = Here(other_results)
-    assert grade(*words, engine=engine) == 0
+    assert grade(*words, engine=(engine := Here(other_results))) == 0
     left = ["ben", "cy"] if words else ["ben"]  # --again looks at what was refused, too
     assert [task.source.rpartition("/")[2] for task in engine.tasks] == left
     said = capsys.readouterr().out
@@ -588,14 +549,13 @@ def test_an_interrupted_regrading_goes_on_and_tells_all_changes(
     for person in ("ada", "ben"):
         assert f"'{person}': {before[person]}, now {totals(tmp_path)[person]}: check" in said
         assert why in said
-    engine = Here(other_results)
-    grade(*words, engine=engine)  # a new run
+    grade(*words, engine=(engine := Here(other_results)))  # a new run
     assert len(engine.tasks) == (3 if words else 0)
 
 
-def test_mistakes_in_grading_again(tmp_path, grade):
+def test_mistakes_in_grading_again(tmp_path, graded, grade):
     """Nobody of this name; a question that people mark; a person whose id is a problem."""
-    hand_in(tmp_path / "class", "ada", "ben", "5")
+    hand_in(tmp_path / "class", "5")
     grade()
     before = entries(tmp_path)
     for words in ("nobody", "1g", "ada 1g", "5", "ada ben"):

@@ -2,15 +2,16 @@
 
 import csv
 import io
-import random
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from classes import CODED, MANIFEST, PARTS, fail, full_report, make_class
 
-from instructor.grading.grades import GradedClass, Person
-from instructor.grading.pages import gradebook
+from instructor.grading.grades import Entry, GradedClass, Person
+from instructor.grading.gradescope.build import regular_points
+from instructor.grading.gradescope.results import ungraded
+from instructor.grading.pages import gradebook, student_page
 from instructor.grading.sheet import cell
 
 # Blanks, tabs, quotes and unseen characters before what a spreadsheet takes for a formula.
@@ -108,7 +109,7 @@ def grades(graded):
 
 def test_manual_points_count_in_their_question_and_have_a_reason(graded):
     mended, given = graded.entries[1:3]
-    mended.report, mended.penalty = full_report(random.Random(0)), 0
+    mended.report, mended.penalty = full_report(), 0
     fail(mended.report, "1c-0-basic", "grader error", "x")
     fail(mended.report, "1h-3-basic", "wrong answer", "x")
     before = float(grades(graded)[1][1]["1h"])
@@ -126,7 +127,7 @@ def test_manual_points_count_in_their_question_and_have_a_reason(graded):
 
 def test_plain_gradebook_has_everything(graded):
     entry = graded.entries[1]
-    entry.report = full_report(random.Random(0))
+    entry.report = full_report()
     fail(entry.report, "1c-1-basic", "wrong answer", "x")
     entry.submitted = datetime(2026, 5, 14, 1, 2, tzinfo=UTC)
     entry.days_late, entry.penalty = 2, 0.25
@@ -147,3 +148,29 @@ def test_plain_gradebook_has_everything(graded):
     unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     rest["remarks"] = f"{unmarked}; two submissions by one person"
     assert row == person | handed_in | questions | sums | rest
+
+
+def test_points_and_titles_follow_the_manifest_everywhere():
+    """Other points everywhere, some of them not binary fractions, and other titles."""
+    checks, questions = {}, {}
+    for number, (id, check) in enumerate(MANIFEST.checks.items()):
+        points, title = check.points + number / 10, f"Check {number} & more"
+        checks[id] = replace(check, points=points, title=title)
+    for id, question in MANIFEST.questions.items():
+        points = round(sum(check.points for check in checks.values() if check.question == id), 4)
+        questions[id] = replace(question, points=points, title=f"Question {id} & more")
+    manifest = replace(MANIFEST, questions=questions, checks=checks)
+    report = {"checks": [], "notices": []}
+    entry = Entry(Person("1", "A", canvas_id="1"), "a", report=report)
+    graded = GradedClass(manifest, "T", [entry])
+    required = [question for question in manifest.questions.values() if not question.extra_credit]
+    possible = f"{sum(question.points for question in required):.4f}".rstrip("0").rstrip(".")
+    assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(graded)[0]
+    page = student_page.page(graded, entry)
+    assert all(f"Question {id} &amp; more" in page for id in manifest.questions)
+    settings = {"version": "1", "leaderboard": False, "hidden_visibility": "hidden"}
+    tests = ungraded(manifest, settings, "", "failed")["tests"]
+    assert len(tests) > 100 and all(" & more" in test["name"] for test in tests)
+    assert regular_points(manifest) == pytest.approx(
+        sum(test["max_score"] for test in tests if "extra credit" not in test["name"])
+    )

@@ -28,8 +28,7 @@ CHECKS = [MANIFEST.checks[id] for id in CODED]
 ALL = sum(check.points for check in CHECKS)
 SCHEMA = ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json"
 NO_BUBBLEWRAP = (shutil.which("bwrap") or "/usr/bin/bwrap",)
-# It looks for secrets, forges a grade, forks, takes memory and never ends. LOOT must be seen
-# nowhere; half of it is not in this text.
+# It looks for secrets and forges a grade. LOOT must be seen nowhere; half of it is not in this text.
 HOSTILE = """
 import glob, os
 LOOT = "LO" + "OT"
@@ -38,9 +37,8 @@ def read(path):
 def write(path):
     open(path, "a").write("")
 ROOT = "/autograder/source/"
-found = []
-for name in ("instructor/*/*", "instructor/gold", "settings.json"):
-    found += [(read, path) for path in glob.glob(ROOT + name)]
+names = ("instructor/*/*", "instructor/gold", "settings.json")
+found = [(read, path) for name in names for path in glob.glob(ROOT + name)]
 for name in ("results/results.json", "source/failed.json", "run_autograder"):
     found.append((write, "/autograder/" + name))
 for attack, path in found:
@@ -57,16 +55,16 @@ for _ in range(100):
 time.sleep(1)"""
 
 
-def options(*arguments):
-    """The command's options."""
-    return parse(["gradescope", *map(str, arguments)])
+def gradescope(*arguments):
+    """Run the command; returns the zip."""
+    args = parse(["gradescope", *map(str, arguments)])
+    assert args.run(args) == 0
+    return args.out
 
 
 def built(folder, *arguments):
-    """A zip made by the command."""
-    args = options(folder / "autograder.zip", "--seed", 5, *arguments)
-    assert args.run(args) == 0
-    return args.out
+    """A zip made with a seed."""
+    return gradescope(folder / "autograder.zip", "--seed", 5, *arguments)
 
 
 def checks_of(results):
@@ -88,7 +86,7 @@ def archive(tmp_path_factory):
 
 def test_the_same_seed_gives_the_same_zip_and_none_another(archive, tmp_path):
     assert built(tmp_path).read_bytes() == archive.read_bytes()
-    args = options(tmp_path / "c.zip")
+    args = parse(["gradescope", str(tmp_path / "c.zip")])
     assert build.build(args.out, args)["secret"] != build.build(args.out, args)["secret"]
 
 
@@ -143,9 +141,8 @@ def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name):
 
 def refused(says, *arguments):
     """Let the command refuse its arguments."""
-    args = options(*arguments)
     with pytest.raises(UserError, match=f"{says}.* Nothing was written."):
-        args.run(args)
+        gradescope(*arguments)
 
 
 GPU = ("--preset", "gpu", "--gold")
@@ -211,7 +208,7 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive, tmp_p
     setup = run_in_container(archive, SOLUTION, "/autograder/source/setup.sh")
     assert setup.code == 0 and "isolation: landlock" in setup.output
     reference = copy_reference(tmp_path / "reference")
-    container = run_in_container(archive, reference, metadata='{"id": 1}', memory=768)
+    container = run_in_container(archive, reference, metadata='{"id": 1}')
     results, checks = container.results, checks_of(container.results)
     assert results["score"] == ALL == sum(test["max_score"] for test in checks.values())
     for test in checks.values():
@@ -220,7 +217,6 @@ def test_a_right_submission_earns_all_points_in_a_small_container(archive, tmp_p
     assert [row["value"] > 0 for row in results["leaderboard"]] == [True, True, False]
     assert results["extra_data"]["isolation"] in ("bubblewrap", "landlock")
     assert f"{ALL:g} of {ALL:g}" in container.output
-    assert container.peak is None or container.peak < 700
 
 
 @pytest.mark.landlock
@@ -265,7 +261,7 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     for name in ("attention.py", "dataset.py"):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
-    limits = {"memory": 768, "forbidden": forbidden, "hidden": NO_BUBBLEWRAP}
+    limits = {"forbidden": forbidden, "hidden": NO_BUBBLEWRAP}
     prepare = only("1c", "1d", seconds=3)  # it is soon done
     container = run_in_container(archive, folder, prepare=prepare, **limits)
     results, checks = container.results, checks_of(container.results)
@@ -340,13 +336,9 @@ def results_of(ids, hidden="hidden", notices=(), **fault):
 
 
 def test_a_fault_of_the_autograder_is_not_the_students():
-    results = results_of(
-        ["1c-4-hidden"],
-        verdict=Verdict.GRADER_ERROR,
-        message="Please tell the staff.",
-        details="a secret traceback",
-        notices=["A notice with \x1b[31m and \ud800."],
-    )
+    fault = {"verdict": Verdict.GRADER_ERROR, "details": "a secret traceback"}
+    notices = ["A notice with \x1b[31m and \ud800."]
+    results = results_of(["1c-4-hidden"], notices=notices, message="Tell the staff.", **fault)
     assert checks_of(results)["1c-4-hidden"]["status"] == "failed"
     assert results["score"] == ALL - MANIFEST.checks["1c-4-hidden"].points
     fault = f"1 of {len(CHECKS)} checks failed because of the autograder, not your code"

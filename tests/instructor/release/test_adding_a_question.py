@@ -26,96 +26,71 @@ print(json.dumps(Fingerprints(read_manifest(MANIFEST), Setting(hidden=True)).wan
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """The project with the question of the document, and the fingerprints of its checks without it
-    and with it.
-    """
+    """A copy of the project, and the fingerprints of its checks; then the question is added."""
     folder = tmp_path_factory.mktemp("copy") / "project"
     made = (".*", "__pycache__", "build", "runs", "demo", "demo-*")  # here, by its use
     shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(*made))
     shutil.copy(ROOT / ".gitattributes", folder)
-    before = fingerprints(folder)
+    before = run(folder, "-c", PRINTS).stdout
     for path, block in BLOCKS:
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8") as end:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / path).open("a", encoding="utf-8") as end:
             end.write(block)
     for command in ("starter", "cases"):
         done = run(folder, "-m", "instructor", command)
         assert done.returncode == 0, done.stderr
     for words in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", "-C", str(folder), *words], check=True)
-    return folder, before, fingerprints(folder)
+    return folder, json.loads(before)
 
 
 @pytest.mark.longest
-def test_its_checks_pass_the_projects_tests(copy, tmp_path):
+def test_its_checks_pass_the_projects_tests(project, tmp_path):
     """Their mistakes are found, there are rounds, the starter has a stub, and nothing leaks."""
     options = f"--full -q -n 0 -p no:cacheprovider --basetemp={tmp_path / 'pytest'}".split()
-    chosen = (
-        "smoothing or 7a or there_are_enough or no_drift or is_a_stub or students_need or leaks"
-    )
+    chosen = "smoothing or 7a or there_are_enough or no_drift or is_a_stub or students_need or leak"
     names = "checks/test_proof.py checks/test_rounds.py instructor/release"
     paths = [f"tests/{name}" for name in names.split()]
-    done = run(copy, "-m", "pytest", *options, "-k", chosen, *paths)
+    done = run(project[0], "-m", "pytest", *options, "-k", chosen, *paths)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr
-
-
-@pytest.fixture
-def copy(project):
-    """The project with the question of the document."""
-    return project[0]
 
 
 def run(folder, *arguments):
     """Run Python in the copy, without pytest's environment."""
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=600,
-    )
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    words, options = [sys.executable, *map(str, arguments)], {"cwd": folder, "env": own}
+    return subprocess.run(words, capture_output=True, encoding="utf-8", timeout=600, **options)
 
 
-def fingerprints(folder):
-    """Those of all automatic checks of the copy, by id."""
-    done = run(folder, "-c", PRINTS)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+MISTAKE = [*("off by up to", "0 of 2"), "The losses are summed; they should be averaged."]
 
 
-CHANGES = {
-    "the solution": ("", "", 0, ["2 of 2"]),
-    "a mistake": (
-        "axis=1)).mean())",
-        "axis=1)).sum())",
-        1,
-        ["off by up to", "0 of 2", "Likely cause: The losses are summed; they should be averaged."],
-    ),
-    "the starter": (None, "", 1, ["not implemented", "0 of 2", "smoothing.py"]),
-}
-
-
-@pytest.mark.parametrize("old, new, code, shown", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    "old, new, code, shown",
+    [
+        ("", "", 0, ["2 of 2"]),
+        ("axis=1)).mean())", "axis=1)).sum())", 1, MISTAKE),
+        (None, "", 1, ["not implemented", "0 of 2", "smoothing.py"]),
+    ],
+    ids=["the solution", "a mistake", "the starter"],
+)
 @pytest.mark.parametrize("copied", [False, True], ids=["staff", "students"])
-def test_it_is_graded(copy, tmp_path, copied, old, new, code, shown):
+def test_it_is_graded(project, tmp_path, copied, old, new, code, shown):
     """A copy without the staff's code compares with the released rounds."""
-    solution = copy / "instructor" / "solution" / "problem7" / "smoothing.py"
-    if copied:
-        for name in ("src", "data"):
-            shutil.copytree(copy / name, tmp_path / name)
+    copy, _ = project
+    for name in ("src", "data") if copied else ():
+        shutil.copytree(copy / name, tmp_path / name)
     folder = shutil.copytree(copy / "src" / "submission", tmp_path / "submission")
     if old is not None:
+        solution = copy / "instructor" / "solution" / "problem7" / "smoothing.py"
         text = solution.read_text(encoding="utf-8").replace(old or "\0", new)
         (folder / "problem7" / "smoothing.py").write_text(text, encoding="utf-8")
     done = run(tmp_path if copied else copy, "src/grader.py", "7a", "--submission", folder)
-    assert done.returncode == code and all(text in done.stdout for text in shown), (
-        done.stdout + done.stderr
-    )
+    assert done.returncode == code, done.stderr
+    assert all(text in done.stdout for text in shown), done.stdout
 
 
 def test_nobody_is_graded_again_by_other_checks(project):
-    _, before, after = project
+    copy, before = project
+    after = json.loads(run(copy, "-c", PRINTS).stdout)
     assert after == before | {"7a-0-basic": after["7a-0-basic"]} and len(before) > 100

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from unittest import mock
 
 import pytest
 
@@ -137,7 +136,7 @@ def test_its_manifest_and_its_programs_know_its_problems_alone(built):
 @pytest.mark.full
 def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
     """Trainings of two steps."""
-    course, files, tree = built
+    course, _, tree = built
     script = """if True:
         import importlib, sys
         sys.path.insert(0, "src")
@@ -149,33 +148,28 @@ def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
     """
     if 6 in course.problems:
         said, code = run(tree, "-c", script)
-        shutil.rmtree(tree / "made", ignore_errors=True)
         assert code == 0 and said.count("Wrote ") == 3, said
 
 
-@pytest.mark.parametrize(
-    "name, text",
-    [
-        ("src/a.py", "# as in question 6d"),
-        ("README.md", "See 5(b)."),
-        ("README.md", "see Problem 5"),
-        ("README.md", "`./run.sh encoder_copy`"),
-        ("src/a.py", "# encoder.py"),
-        ("src/problem6/a.py", ""),
-        ("src/encoder.py", ""),
-    ],
-)
-def test_traces_are_found(name, text):
-    assert find_traces({name: text}, FIRST) and not find_traces({name: text}, SECOND)
+WHOLE_COURSE, MOST = Course("T"), Course("T", problems=(1, 2, 5, 6))
+TRACES = [  # what may be a trace, in which courses it is one, and in which it is none
+    ("src/a.py", "# as in question 6d", [FIRST], [SECOND]),
+    ("README.md", "See 5(b).", [FIRST], [SECOND]),
+    ("README.md", "see Problem 5", [FIRST], [SECOND]),
+    ("README.md", "`./run.sh encoder_copy`", [FIRST], [SECOND]),
+    ("src/a.py", "# encoder.py", [FIRST], [SECOND]),
+    ("src/problem6/a.py", "", [FIRST], [SECOND]),
+    ("src/encoder.py", "", [FIRST], [SECOND]),
+    ("a.py", "x = 1e-5 + 6e-4; f'{x:.5f}'; problem 1, 3 and 4, 1h", [], [FIRST]),
+    ("a.py", "problem 1, 1h, 6d", [], [MOST, WHOLE_COURSE]),
+    ("a.py", "problem 1, 4a, 6d", [], [WHOLE_COURSE]),
+]
 
 
-def test_what_looks_like_a_trace_is_none():
-    for text, course in (
-        ("x = 1e-5 + 6e-4; f'{x:.5f}'; problem 1, 3 and 4, 1h", FIRST),
-        ("problem 1, 1h, 6d", Course("T", problems=(1, 2, 5, 6))),
-        ("problem 1, 4a, 6d", Course("T")),
-    ):
-        assert not find_traces({"a.py": text}, course)
+@pytest.mark.parametrize("name, text, others, own", TRACES)
+def test_traces_are_found(name, text, others, own):
+    assert all(find_traces({name: text}, course) for course in others)
+    assert not any(find_traces({name: text}, course) for course in own)
 
 
 def test_the_answer_sheet_has_the_boxes_of_its_problems():
@@ -187,25 +181,6 @@ def test_the_answer_sheet_has_the_boxes_of_its_problems():
 
 
 # Grading
-
-
-def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, of_course):
-    from tests.instructor.grading.batch_work import Here
-
-    of_course(SECOND)
-    for n in range(2):
-        (tmp_path / "class" / f"s{n}").mkdir(parents=True)
-        (tmp_path / "class" / f"s{n}" / "encoder.py").write_text(f"# {n}\n", encoding="utf-8")
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "settings.toml").write_text('submissions = ["../class"]', encoding="utf-8")
-    with mock.patch("instructor.grading.command.make_engine", lambda *_: Here()):
-        done = call(program.main, "grade", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    columns = (tmp_path / "out" / "grades-plain.csv").read_text("utf-8").partition("\n")[0]
-    asked = [name for name in columns.split(",") if re.fullmatch(r"\d[a-z]", name)]
-    assert asked == [id for id in WHOLE.questions if id[0] in "56"]
-    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "out").rglob("*.html")]
-    assert len(pages) == 4 and not re.search(r"\b1[c-h]\b", "".join(pages))
 
 
 def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_course):

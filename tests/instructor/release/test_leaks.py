@@ -45,6 +45,14 @@ def notebook(text):
     return json.dumps({"cells": [{"source": [], "outputs": outputs}]})
 
 
+def zipped(text):
+    """A zip as in src/checks/cases."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("1h-2-basic/0", json.dumps({"inputs": text}))
+    return content.getvalue()
+
+
 Q1H = "src/checks/problem1/q1h.py"
 # the longest function of the hidden checks of 1h
 HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h.py")), key=len)
@@ -55,7 +63,7 @@ BY_HAND = json.loads(read("solution/problem5/hand_attention.json"))
 PHRASE = re.search(r"(?:[a-z]{2,} ){7}", read("rubrics", "3a.tex"))[0].split()
 FULL, LAPTOP = EDITIONS["full"][0], EDITIONS["laptop"][0]
 USER = getpass.getuser()
-PLANTS = [  # file, text, what is said of it
+PLANTS = [  # file, content, what is said of it
     ("instructor/x.py", "", "instructor"),
     ("src/checks/q1c_hidden.py", "", "q1c_hidden.py"),
     ("src/checks/q1cHidden.py", "", "q1cHidden.py"),
@@ -73,6 +81,7 @@ PLANTS = [  # file, text, what is said of it
     ("handout/handout.html", f"<p>{' <em>'.join(PHRASE)}", "a worked answer or a rubric"),
     ("README.md", f"see\n{GOLD[3]}", "answer to a test question"),
     ("src/a.py", json.dumps([GOLD[7].split("\t")]), "answer to a test question"),
+    ("src/checks/cases/1h.zip", zipped(GOLD[3]), "answer to a test question"),
     ("data/birth_dev.tsv", GOLD[7], "answer to a test question"),
     ("data/x.txt", "\n".join(PLACES), "in their order"),
     ("data/x.txt", "\n".join(f"{n}. {p.upper()}" for n, p in enumerate(PLACES)), "in their order"),
@@ -96,20 +105,11 @@ PLANTS = [  # file, text, what is said of it
 ]
 
 
-@pytest.mark.parametrize("name, text, expected", PLANTS)
-def test_a_leak_is_found(name, text, expected, secrets):
-    found = leaks.find_leaks({name: leaks.text_of(name, text.encode())}, secrets)
+@pytest.mark.parametrize("name, content, expected", PLANTS)
+def test_a_leak_is_found(name, content, expected, secrets):
+    content = content if isinstance(content, bytes) else content.encode()
+    found = leaks.find_leaks({name: leaks.text_of(name, content)}, secrets)
     assert any(leak.startswith(name) and expected in leak for leak in found), found
-
-
-def test_a_leak_in_a_zip_is_found(secrets):
-    """As in src/checks/cases."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("1h-2-basic/0", f'{{"inputs": "{GOLD[3]}"}}')
-    text = leaks.text_of("1h.zip", content.getvalue())
-    (found, *_) = leaks.find_leaks({"src/checks/cases/1h.zip": text}, secrets)
-    assert "answer to a test question" in found
 
 
 def test_a_commit_is_found(secrets):

@@ -64,14 +64,11 @@ def test_no_released_function_answers_a_question(tmp_path):
     paths = (path.relative_to(ROOT / "src").with_suffix("") for path in released(ROOT / "src"))
     modules = [".".join(path.parts) for path in paths if path.parts[0] in ("jobs", "checks")]
     questions(BASIC)  # read once, before processes fork
-    found, context = [], multiprocessing.get_context("fork")
+    found, settings = [], (1, multiprocessing.get_context("fork"), confine, [tmp_path])
     for module in modules:
         for name in functions(importlib.import_module(module)):
             # a process of its own: it may end it, or forbid what the others call
-            with (
-                contextlib.suppress(Exception),
-                ProcessPoolExecutor(1, context, confine, [tmp_path]) as process,
-            ):
+            with contextlib.suppress(Exception), ProcessPoolExecutor(*settings) as process:
                 found += process.submit(answered, module, name, BASIC).result()
     assert found == []
 
@@ -113,17 +110,15 @@ def questions(ids):
     there are, and part; but for parts that the inputs have or that describe them, and those that
     hardly differ.
     """
-    found = {}
-    for id in ids:
-        for call in itertools.chain(*Rounds().rounds(id)):
-            given = tuple(name for name, value in call.inputs.items() if value is not None)
-            for part, right in (call.right or {}).items():
-                key = id, call.asked, call.inputs.get("function"), given, part
-                calls = found.setdefault(key, [])
-                right = right.data if isinstance(right, wire.Array) else right
-                is_new = part != "arguments" and not holds(call.inputs, right)
-                if is_new and len(calls) < TRIED:
-                    calls.append((call.inputs, right))
+    found, rounds = {}, [(id, round) for id in ids for round in Rounds().rounds(id)]
+    for id, call in ((id, call) for id, round in rounds for call in round):
+        given = tuple(name for name, value in call.inputs.items() if value is not None)
+        for part, right in (call.right or {}).items():
+            key = id, call.asked, call.inputs.get("function"), given, part
+            calls = found.setdefault(key, [])
+            right = right.data if isinstance(right, wire.Array) else right
+            if part != "arguments" and not holds(call.inputs, right) and len(calls) < TRIED:
+                calls.append((call.inputs, right))
     return {key: calls for key, calls in found.items() if len(replies(calls)) >= FEWEST}
 
 
@@ -137,11 +132,9 @@ def functions(module):
     for name, value in vars(module).items():
         if isinstance(value, Probe):
             found[name] = value.function
-        elif getattr(value, "__module__", "") != module.__name__:
-            continue
-        elif inspect.isfunction(value):
+        elif getattr(value, "__module__", "") == module.__name__ and inspect.isfunction(value):
             found[name] = value
-        elif inspect.isclass(value):
+        elif getattr(value, "__module__", "") == module.__name__ and inspect.isclass(value):
             for inner, kept in vars(value).items():
                 method = getattr(value, inner)
                 if inspect.isroutine(method) and not inner.startswith("__"):
@@ -151,22 +144,22 @@ def functions(module):
 
 
 def answers(function, calls, until):
-    """Whether one way to pass the inputs gives the right answers."""
-    for way in range(len(ways(calls[0][0]))):
-        for convert in (deepcopy, as_tensors):
-            given = (([convert(value) for value in ways(inputs)[way]], r) for inputs, r in calls)
-            if all(
-                time.monotonic() < until and holds(called(function, arguments), right)
-                for arguments, right in given
-            ):
-                return True
+    """Whether one way to pass the inputs gives the right answers: all of them; arrays, then
+    numbers; what is in lists or dicts of them.
+    """
+    for way, convert in itertools.product(range(6), (deepcopy, as_tensors)):
+        given = (
+            ([convert(value) for value in ways(inputs)[way]], right) for inputs, right in calls
+        )
+        if all(
+            time.monotonic() < until and holds(called(function, arguments), right)
+            for arguments, right in given
+        ):
+            return True
     return False
 
 
 def ways(inputs):
-    """Lists of arguments that a call may have: all inputs; arrays, then numbers; what is in lists
-    or dicts of them.
-    """
     whole = [value for value in inputs.values() if value is not None]
     arrays = [value for value in whole if isinstance(value, (np.ndarray, dict))]
     numbers = [value for value in whole if type(value) in (int, float)]
@@ -205,9 +198,8 @@ def holds(value, right):
 
 
 def equal(value, right):
-    if isinstance(right, (np.ndarray, float)):
-        with contextlib.suppress(Exception):
-            value = np.asarray(value.detach() if isinstance(value, torch.Tensor) else value)
-            return value.shape == np.shape(right) and np.allclose(value, right, 1e-4, 1e-5)
-        return False
-    return type(value) is type(right) and value == right
+    if not isinstance(right, (np.ndarray, float)):
+        return type(value) is type(right) and value == right
+    with contextlib.suppress(Exception):
+        value = np.asarray(value.detach() if isinstance(value, torch.Tensor) else value)
+        return value.shape == np.shape(right) and np.allclose(value, right, 1e-4, 1e-5)
