@@ -65,7 +65,6 @@ class Here:
         self.run, self.stop, self.tasks = run, stop, []
 
     def __call__(self, tasks):
-        """Yield each task with its result."""
         for task in tasks:
             if self.stop is not None and len(self.tasks) >= self.stop:
                 raise KeyboardInterrupt
@@ -80,7 +79,6 @@ def _seen(path):
 
 
 def main() -> int:
-    """The command line of `python -m instructor`, with the work above."""
     from checks.support.session import Setting
     from instructor import __main__ as program
     from instructor.grading import work

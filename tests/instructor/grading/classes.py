@@ -96,7 +96,6 @@ def verdicts(out):
 
 
 def rows(path):
-    """The rows of a CSV file."""
     with open(path, encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -132,7 +131,6 @@ def with_points(id, points):
 
 
 def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000") -> str:
-    """Run git as a student or staff member would, at a time; returns its output."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     own |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
     for who in ("GIT_AUTHOR", "GIT_COMMITTER"):
@@ -157,7 +155,6 @@ def commit(folder: Path, when: str, files: dict[str, str] | None = None, *words:
 
 
 def student(folder: Path, *times: str) -> Path:
-    """A student's repository with a commit at each time."""
     folder.mkdir(parents=True)
     git(folder, "init", "--quiet")
     for when in times:
@@ -166,7 +163,6 @@ def student(folder: Path, *times: str) -> Path:
 
 
 def clone(origin: Path, to: Path, *options: str) -> Path:
-    """Clone a repository as staff would."""
     to.parent.mkdir(parents=True, exist_ok=True)
     git(to.parent, "clone", "--quiet", *options, origin.as_uri(), str(to))
     return to
@@ -202,7 +198,6 @@ def fail(report, id, verdict, details, share=0.0):
 
 
 def full_report():
-    """The report of a submission that is right."""
     outcomes = {id: Outcome(id, Verdict.PASSED, MANIFEST.checks[id].points) for id in CODED}
     report = as_dict(Report(MANIFEST, outcomes, 1, ("bubblewrap", "")))
     accuracy = {"accuracy vanilla.pretrain.dev": 0.5, "needed vanilla.pretrain.dev": 0.2}
@@ -212,7 +207,6 @@ def full_report():
 
 
 def make_class(people=200):
-    """The class, always the same."""
     graded = GradedClass(MANIFEST, read_course().title, [], DUE)
     for i in range(people):
         name = OTHERS[i] if i < len(OTHERS) else f"{GIVEN[i % 10]} {FAMILY[i // 10 % 10]}"

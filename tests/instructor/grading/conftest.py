@@ -31,15 +31,12 @@ def grade(tmp_path, monkeypatch):
 
 @pytest.fixture
 def graded(tmp_path, grade):
-    """Submissions of ada and ben are graded."""
     hand_in(tmp_path / "class", "ada", "ben")
     grade()
 
 
 @pytest.fixture
 def use_manifest(tmp_path, monkeypatch):
-    """A function that sets the text of the manifest."""
-
     def use(text):
         (tmp_path / "manifest.toml").write_text(text, encoding="utf-8")
         for module in ("instructor.grading.graded_class", "checks.support.session"):

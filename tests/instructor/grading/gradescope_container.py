@@ -116,7 +116,6 @@ def _bubblewrap(root, hidden):
 
 
 def _filter(path, forbidden):
-    """Write the system calls that fail into a file; returns its path."""
     import pyseccomp
 
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)

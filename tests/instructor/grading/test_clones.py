@@ -28,13 +28,11 @@ DEADLINE = parse_due(AT)
 
 @pytest.fixture
 def origin(tmp_path):
-    """A student's repository with a commit before the deadline and one after it."""
     return student(tmp_path / "origin", EARLY, LATE)
 
 
 @pytest.fixture
 def hers(tmp_path, origin):
-    """The staff's clone of it."""
     return clone(origin, tmp_path / "class" / "hw5-ada")
 
 
@@ -205,7 +203,6 @@ def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, options
 
 
 def classmate(tmp_path, name, *times, folder=None):
-    """A student's repository and its clone by staff."""
     origin = student(tmp_path / name)
     for when in times or (EARLY,):
         commit(origin, when, {f"{HOME}/model.py": f"# of {name}, {when}"})
@@ -348,13 +345,11 @@ def tree(*entries):
 
 
 def newest(folder, content):
-    """Make any content the newest commit of the branch."""
     name = stored(folder, "commit", content)
     (folder / ".git/refs/heads/main").write_text(f"{name}\n", encoding="utf-8")
 
 
 def put_in_front(folder, content, date="1770811200 +0000"):
-    """Make a commit of this tree the newest one of the branch."""
     who, top = f"A <a@b> {date}", stored(folder, "tree", content)
     newest(folder, f"tree {top}\nauthor {who}\ncommitter {who}\n\nx\n".encode())
 
@@ -388,7 +383,6 @@ SETTINGS = {
 
 
 def commands(own, marker):
-    """Settings, hooks, filters and a pager that run a program."""
     script = own.parent.parent / "harm.sh"
     script.write_text(f"#!/bin/sh\necho ran >> {marker}\ncat\n", encoding="utf-8")
     script.chmod(0o755)
@@ -404,7 +398,6 @@ def commands(own, marker):
 
 
 def test_nothing_of_a_clone_runs(tmp_path, own, take):
-    """Nor for an object that is missing."""
     commit(own, EARLY, {".gitattributes": "* filter=evil diff=evil\n"})
     marker, blob = tmp_path / "marker", hash_of(own)
     commands(own, marker)
@@ -499,7 +492,6 @@ def garbage(own):
 
 
 def large_commit(own):
-    """More than git may use: MEMORY is lowered below."""
     newest(own, f"tree {hash_of(own, 'HEAD^{tree}')}\n".encode() + bytes(200 << 20))
 
 

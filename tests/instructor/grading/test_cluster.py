@@ -29,7 +29,6 @@ PATHS = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'instructor' / 'grading'}"}
 
 
 def options(program):
-    """The options of a documented command, for one machine."""
     line = re.search(rf"^\$ dask {program} (.*) &$", DOCUMENT, re.MULTILINE)[1]
     return line.replace("--interface ib0", "--host 127.0.0.1").replace("--nworkers 64", "").split()
 
@@ -60,19 +59,16 @@ def start_cluster(tmp_path_factory):
 
 
 def grading(out, scheduler, **environment):
-    """A grading by a cluster, which has begun."""
     return start("grade", out, "--cluster", scheduler, **environment)
 
 
 def finish(process, code=0):
-    """Wait for a grading; returns its errors."""
     _, errors = process.communicate(timeout=120)
     assert process.returncode == code, errors
     return errors
 
 
 def until_graded(grading, part):
-    """Read what a grading writes until its bar shows the part; what was read."""
     read = ""
     while part not in read:
         read += (character := grading.stderr.read(1))
@@ -154,7 +150,6 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster,
 
 
 def listening(process):
-    """The addresses that a process and its children listen at."""
     family = [psutil.Process(process.pid)]
     family += family[0].children(recursive=True)
     sockets = [socket for member in family for socket in member.net_connections("inet")]
@@ -165,7 +160,6 @@ def listening(process):
 
 
 def is_left_out(path):
-    """Whether .dockerignore keeps a path, or a folder above it, out of the image."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     patterns = [line.replace("**/", "*/") for line in lines if line and not line.startswith("#")]
     parts = path.split("/")

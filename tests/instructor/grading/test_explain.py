@@ -162,7 +162,6 @@ def explain(tmp_path, grade, capsys):
 
 
 def test_all_that_a_check_found_is_shown_with_a_command_that_grades_it_again(tmp_path, explain):
-    """What is to be typed can be copied into a shell. A check that passed has the command, too."""
     said = explain("o'neill $x", "1h-5-hidden")
     assert "For staff: off by 3 at [0, 1]" in said and "1h-5-hidden     0/" in said
     again = f"python -m instructor grade {tmp_path / 'out'} --again".split()
@@ -212,7 +211,6 @@ def talkers(tmp_path, monkeypatch):
 
 
 def talk(out, *options):
-    """Run the command; the files by name."""
     assert cli("viva", out, *options) == 0
     return {path.name: path.read_text(encoding="utf-8") for path in (out / "viva").iterdir()}
 

@@ -17,11 +17,15 @@ from checks.support.session import MANIFEST, Setting
 from helpers import ROOT, SOLUTION, STARTER
 from instructor.grading.fingerprint import SHARED, Fingerprints, digest_submission, seed_for
 
-CHECKS = read_manifest(MANIFEST).checks
+WHOLE = read_manifest(MANIFEST)
+CHECKS = WHOLE.checks
+
+
+def changed(before, after):
+    return {CHECKS[id].question for id in before if before[id] != after[id]}
 
 
 def test_fingerprints_have_all_that_checks_import():
-    """In a process that imports the checks and nothing else."""
     script = """if True:
         import sys, instructor
         from pathlib import Path
@@ -33,38 +37,33 @@ def test_fingerprints_have_all_that_checks_import():
         verdicts_in([CHECKS, CHECKS.parents[1] / "instructor" / "checks"], read_manifest(MANIFEST).checks)
         print(*filter(None, (getattr(m, "__file__", "") for m in [*sys.modules.values()])), sep="\\n")
     """
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
-    )
-    ours = [Path(line) for line in done.stdout.splitlines() if Path(line).is_relative_to(ROOT)]
+    words = [sys.executable, "-c", script]
+    done = subprocess.check_output(words, cwd=ROOT, encoding="utf-8")
+    ours = [Path(line) for line in done.splitlines() if Path(line).is_relative_to(ROOT)]
     names = {path.relative_to(ROOT).as_posix() for path in ours if ".venv" not in path.parts}
-    shared = {
-        path.relative_to(ROOT).as_posix() for pattern in SHARED for path in ROOT.glob(pattern)
-    }
+    paths = [path for pattern in SHARED for path in ROOT.glob(pattern)]
+    shared = {path.relative_to(ROOT).as_posix() for path in paths}
     of_checks = {name for name in names if name.startswith(("src/checks/", "instructor/checks/"))}
     lists = re.compile(r"src/jobs/(deliverables|.*contents).py|.*/__init__.py")
     left = names - shared - of_checks
     assert len(of_checks) > 60 and not [name for name in left if not lists.fullmatch(name)]
-    manifest = read_manifest(MANIFEST)
     for name in of_checks:  # of another question, only those on which the own one builds
         own = re.search(r"/q(\d[a-z])", name)
         text = (ROOT / name).read_text(encoding="utf-8")
         for other in re.findall(r"checks\.problem\d\.q(\d[a-z])", text) if own else ():
-            assert other in {own[1], *manifest.bases(own[1])}, name
+            assert other in {own[1], *WHOLE.bases(own[1])}, name
 
 
 def test_fingerprints_have_what_released_checks_compare_with(tmp_path, monkeypatch):
     """Released rounds count for their question, where no staff's checks are."""
     shutil.copytree(RELEASED, tmp_path / "cases")
     monkeypatch.setattr("instructor.grading.fingerprint.Rounds", lambda: Rounds(tmp_path / "cases"))
-    manifest = read_manifest(MANIFEST)
-    before = Fingerprints(manifest, Setting()).wanted
+    before = Fingerprints(WHOLE, Setting()).wanted
     with zipfile.ZipFile(tmp_path / "cases" / "6e.zip", "a") as file:
         file.writestr("6e-0-basic/99", b"another round")
-    after = Fingerprints(manifest, Setting()).wanted
-    changed = {CHECKS[id].question for id in before if before[id] != after[id]}
-    built_on = {id for id in manifest.questions if "6e" in {id, *manifest.bases(id)}}
-    assert "6e" in changed and changed <= built_on
+    touched = changed(before, Fingerprints(WHOLE, Setting()).wanted)
+    built_on = {id for id in WHOLE.questions if "6e" in {id, *WHOLE.bases(id)}}
+    assert "6e" in touched and touched <= built_on
 
 
 @pytest.mark.full
@@ -72,28 +71,26 @@ def test_our_code_counts_where_it_is_built_on_and_given_files_everywhere(tmp_pat
     ours, given = map(shutil.copytree, (SOLUTION, STARTER), (tmp_path / "ours", tmp_path / "given"))
     monkeypatch.setattr(Setting, "reference", ours)
     monkeypatch.setattr("instructor.grading.fingerprint.GIVEN", given)
-    some, manifest = "1c 1h 5d 5e 5f 5g".split(), read_manifest(MANIFEST)
+    some = "1c 1h 5d 5e 5f 5g".split()
     for path, touched in (
         (given / "problem5" / "encoder.py", []),
         (ours / "problem5" / "encoder.py", some[3:]),
         (given / "trainer.py", some),
     ):
-        before = Fingerprints(manifest, Setting(hidden=True)).wanted
+        before = Fingerprints(WHOLE, Setting(hidden=True)).wanted
         path.write_text("# changed\n", encoding="utf-8")
-        after = Fingerprints(manifest, Setting(hidden=True)).wanted
-        changed = {CHECKS[id].question for id in before if before[id] != after[id]}
-        assert [id for id in some if id in changed] == touched and bool(changed) == bool(touched)
+        found = changed(before, Fingerprints(WHOLE, Setting(hidden=True)).wanted)
+        assert [id for id in some if id in found] == touched and bool(found) == bool(touched)
 
 
 @pytest.mark.full
 def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     digest = digest_submission(hand_in(tmp_path, "ada") / "ada")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
-    manifest = read_manifest(MANIFEST)
 
     def fingerprints(gold=ROOT / "instructor" / "gold", **settings):
-        changed = replace(manifest, settings=manifest.settings | settings)
-        return Fingerprints(changed, Setting(hidden=True, gold=gold)).wanted
+        manifest = replace(WHOLE, settings=WHOLE.settings | settings)
+        return Fingerprints(manifest, Setting(hidden=True, gold=gold)).wanted
 
     before = fingerprints()
     assert all(before.values()) and before["1c-0-basic"] != before["1h-2-basic"]

@@ -30,7 +30,6 @@ def rows_of(text):
 
 @pytest.fixture
 def graded():
-    """A class of six, nothing marked by hand yet."""
     graded = make_class(6)
     for entry in graded.entries:
         entry.written, entry.comments = {}, {}
@@ -101,7 +100,6 @@ def test_canvas_finds_its_column_again(graded, column):
 
 
 def grades(graded):
-    """By person: the cell of grades.csv, and the row of grades-plain.csv."""
     cells = [row[5] for row in rows_of(gradebook.canvas(graded)[0])[2:]]
     plain = csv.DictReader(io.StringIO(gradebook.plain(graded).removeprefix("\ufeff")))
     return [(cell, row) for cell, row in zip(cells, plain, strict=True)]
@@ -151,7 +149,6 @@ def test_plain_gradebook_has_everything(graded):
 
 
 def test_points_and_titles_follow_the_manifest_everywhere():
-    """Other points everywhere, some of them not binary fractions, and other titles."""
     checks, questions = {}, {}
     for number, (id, check) in enumerate(MANIFEST.checks.items()):
         points, title = check.points + number / 10, f"Check {number} & more"

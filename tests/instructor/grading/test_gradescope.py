@@ -56,19 +56,16 @@ time.sleep(1)"""
 
 
 def gradescope(*arguments):
-    """Run the command; returns the zip."""
     args = parse(["gradescope", *map(str, arguments)])
     assert args.run(args) == 0
     return args.out
 
 
 def built(folder, *arguments):
-    """A zip made with a seed."""
     return gradescope(folder / "autograder.zip", "--seed", 5, *arguments)
 
 
 def checks_of(results):
-    """The entries of the checks by their ids."""
     jsonschema.validate(results, json.loads(SCHEMA.read_text(encoding="utf-8")))
     assert results["score"] == pytest.approx(sum(test["score"] for test in results["tests"]))
     tests = [test for test in results["tests"] if "staff" not in test["tags"]]
@@ -77,7 +74,6 @@ def checks_of(results):
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
-    """A zip made without options."""
     return built(tmp_path_factory.mktemp("zip"))
 
 
@@ -106,7 +102,6 @@ def test_the_zip_has_no_students_package_and_no_seed(archive):
 
 @pytest.fixture
 def cohort(tmp_path):
-    """The options of a cohort, with its data and answers as `release --cohort` lays them out."""
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)
@@ -140,7 +135,6 @@ def test_a_cohort_that_lacks_files_of_problem_5_is_told(cohort, tmp_path, name):
 
 
 def refused(says, *arguments):
-    """Let the command refuse its arguments."""
     with pytest.raises(UserError, match=f"{says}.* Nothing was written."):
         gradescope(*arguments)
 
@@ -304,8 +298,6 @@ def test_the_results_are_written_in_time(tmp_path):
 
 @pytest.mark.parametrize("fault", ["nothing", "no Python", "too slow", "no settings", "no checks"])
 def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fault):
-    """An upload of nothing is refused; anything else is the autograder's fault."""
-
     def spoil(source):
         if fault == "too slow":
             (source / "time_limit").write_text("0.1", encoding="utf-8")
@@ -327,7 +319,6 @@ def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fau
 
 
 def results_of(ids, hidden="hidden", notices=(), **fault):
-    """The results of a submission that is right, but for checks with a fault."""
     outcomes = {check.id: Outcome(check.id, Verdict.PASSED, check.points) for check in CHECKS}
     outcomes |= {id: Outcome(id, hints=["a secret"], **fault) for id in ids}
     report = as_dict(Report(MANIFEST, outcomes, 1, ("landlock", ""), notices))

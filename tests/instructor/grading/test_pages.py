@@ -35,7 +35,6 @@ UNGRADED = {"report": None, "written": {}, "comments": {}}
 
 @pytest.fixture(scope="module")
 def graded():
-    """200 people."""
     return make_class()
 
 
@@ -78,12 +77,10 @@ def class_with(text="plain", handout="", compared=None, **changes):
 
 
 def rendered(graded):
-    """The student's page, and the class page."""
     return student_page.page(graded, graded.entries[0]), class_page.page(graded)
 
 
 def shown(page):
-    """The words of a page, or of a part of one."""
     return Page(page).words
 
 
@@ -155,8 +152,6 @@ def test_hidden_checks_and_remarks_for_the_staff_are_not_on_the_page():
 
 @pytest.mark.parametrize("changes", [{}, UNGRADED])
 def test_pages_obey_no_stranger_and_need_no_network(changes):
-    """Nothing but what the templates hold."""
-
     def names(page):
         return Counter((tag, tuple(attrs)) for tag, attrs in page.tags)
 
@@ -275,7 +270,6 @@ FULL = sum(MANIFEST.checks[id].points for id in CODED)
 
 
 def person(number, lost=(), section=""):
-    """Somebody who failed the checks `lost`."""
     report, name = full_report(), f"p{number}"
     for id in lost:
         fail(report, id, "wrong answer", "No.")
@@ -300,7 +294,6 @@ def test_a_check_that_the_better_half_fails_is_suspicious():
 
 
 def test_only_final_grades_of_people_in_the_roster_count(graded, out):
-    """Who is not graded yet has no total, and the page warns."""
     failed, ill, waiting, untouched, stranger = graded.entries[20:25]
     excused = replace(person(5), excused="EX in the Canvas gradebook.")
     names = {entry.person.id for entry in statistics.counted([*graded.entries, excused])}

@@ -33,7 +33,6 @@ def rename(text):
 
 
 def reorder(text):
-    """Move what is in the last function of a file to its beginning."""
     parts = re.split(r"(?m)^(?=def |class )", text)
     return "".join([parts[0], *reversed(parts[1:])])
 

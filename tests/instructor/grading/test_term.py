@@ -1,10 +1,6 @@
-"""A term that is disturbed at random moments ends with the grades of one that is not.
-
-A class of 16: in time, late, refused, handed in twice, not in the roster, not handed in; two
-batches in two folders, a check that is added, a slow machine and a repeated check, other rules,
-decisions of the staff, two markers who differ, and a request. Every command is killed or
-interrupted until it completes. Grading is replaced by something quick that is the same for the same
-submission; everything else is what instructors run.
+"""A term that is disturbed at random moments ends with the grades of one that is not: two batches
+in two folders, a check that is added, a slow machine, other rules, decisions of the staff, two
+markers who differ, and a request. Every command is killed or interrupted until it completes.
 """
 
 import os
@@ -22,7 +18,6 @@ from tqdm import tqdm
 
 from autograder import read_manifest
 from checks.support import session
-from common.files import UserError
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
@@ -37,7 +32,6 @@ LONGEST = 1.5  # seconds until a command is disturbed, at most
 
 
 def slowly(task):
-    """A quick result, in which a check times out for some submissions."""
     result = batch_work.run(task)
     for check in result["report"]["checks"] if "report" in result else ():
         if check["id"] == SLOW and task.digest[0] in "02468ace":
@@ -46,18 +40,12 @@ def slowly(task):
 
 
 class Term:
-    """One play.
-
-    Args:
-        folder: an empty folder.
-        disturbed: how often each command is disturbed, at most.
-    """
+    """One play, in an empty folder; each command is disturbed at most so often."""
 
     def __init__(self, folder: Path, disturbed: int):
         self.folder, self.out, self.disturbed = folder, folder / "out", disturbed
 
     def play(self) -> dict[str, str]:
-        """All of the term; returns its result."""
         self._hand_in()
         less = self.folder / "manifest.toml"
         less.write_text(with_points(ADDED, 0), encoding="utf-8")
@@ -77,23 +65,18 @@ class Term:
         return self.result()
 
     def grade(self, *words, manifest: Path = FULL, slow: bool = False, **settings) -> None:
-        """Grade to the end, after it was disturbed at random moments."""
         self.settings |= settings
         words = "grade", set_up(self.out, **self.settings), *words
         for _ in range(random.randint(0, self.disturbed)):
-            pid = _start(words, manifest, slow)
-            self._disturb(pid)
+            pid, end = _start(words, manifest, slow), time.monotonic() + random.uniform(0, LONGEST)
+            while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                if time.monotonic() > end:
+                    os.kill(pid, random.choice((signal.SIGKILL, signal.SIGINT)))
+                    break
+                time.sleep(0.002)
             _code(pid)
         code = _code(_start(words, manifest, slow))
         assert code in ENDS, f"{words} ended with {code}"
-
-    def _disturb(self, pid):
-        end = time.monotonic() + random.uniform(0, LONGEST)
-        while time.monotonic() < end:
-            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                return
-            time.sleep(0.002)
-        os.kill(pid, random.choice((signal.SIGKILL, signal.SIGINT)))
 
     def _hand_in(self):
         """Two folders as Canvas exports them, with the same content in every play; and a roster."""
@@ -113,7 +96,6 @@ class Term:
         decide(self.folder, *lines, file=f"written/{marker}.csv")
 
     def result(self) -> dict[str, str]:
-        """All that people see at the end, by the name of the file; and the state of the class."""
         files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".toml")]
         files = [path for path in files if "versions" not in path.parts]
         texts = {str(path.relative_to(self.out)): path.read_text("utf-8") for path in files}
@@ -128,12 +110,10 @@ class Term:
 
 
 def _code(pid):
-    """The exit code of a process, once it has ended."""
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def _start(words, manifest, slow=False):
-    """Run a command of `python -m instructor` in a fork; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -151,13 +131,8 @@ def _start(words, manifest, slow=False):
         errors = os.dup(2)
         os.dup2(quiet, 2)
         code = cli(*words)
-    except KeyboardInterrupt:
-        code = 130
-    except UserError as error:
-        code = error.exit_code
-        if code == 2:
-            os.write(errors, f"{words}: {error}\n".encode())
-    except Exception:
+    except BaseException as error:
+        code = getattr(error, "exit_code", 1)
         os.write(errors, traceback.format_exc().encode())
     finally:
         os._exit(code)
@@ -165,7 +140,6 @@ def _start(words, manifest, slow=False):
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory):
-    """The result of a term that is not disturbed."""
     # once what every fork would repeat: what checks depend on is hashed
     Fingerprints(read_manifest(FULL), session.Setting(hidden=True))
     return Term(tmp_path_factory.mktemp("term"), disturbed=0).play()

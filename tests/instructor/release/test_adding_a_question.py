@@ -56,7 +56,6 @@ def test_its_checks_pass_the_projects_tests(project, tmp_path):
 
 
 def run(folder, *arguments):
-    """Run Python in the copy, without pytest's environment."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     words, options = [sys.executable, *map(str, arguments)], {"cwd": folder, "env": own}
     return subprocess.run(words, capture_output=True, encoding="utf-8", timeout=600, **options)

@@ -33,7 +33,6 @@ WHOLE = read_manifest(MANIFEST)
 
 @pytest.fixture(scope="module", params=COURSES, ids=lambda course: course.title)
 def built(request, tmp_path_factory):
-    """A course, its release's files, and the folder of these."""
     tree = tmp_path_factory.mktemp("release") / "tree"
     files = build.release_files(request.param, {})
     build.write_tree(files, tree)
@@ -42,8 +41,6 @@ def built(request, tmp_path_factory):
 
 @pytest.fixture
 def of_course(tmp_path_factory, monkeypatch):
-    """Sets the project's course.toml."""
-
     def use(course):
         settings = tmp_path_factory.mktemp("settings") / "course.toml"
         settings.write_text(course.as_toml(), encoding="utf-8")
@@ -53,7 +50,6 @@ def of_course(tmp_path_factory, monkeypatch):
 
 
 def run(tree, *words):
-    """What a Python program of a release prints, and its exit code."""
     command = [sys.executable, *words]
     done = subprocess.run(command, cwd=tree, capture_output=True, encoding="utf-8")
     return done.stdout + done.stderr, done.returncode
@@ -135,7 +131,6 @@ def test_its_manifest_and_its_programs_know_its_problems_alone(built):
 
 @pytest.mark.full
 def test_the_debugging_of_problem_6_has_the_model_and_the_text(built):
-    """Trainings of two steps."""
     course, _, tree = built
     script = """if True:
         import importlib, sys
@@ -215,9 +210,6 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
 @pytest.mark.longest
 @pytest.mark.parametrize("course", [read_course(), FIRST, SECOND], ids=lambda each: each.title)
 def test_it_proves_itself_as_a_release_does(tmp_path, of_course, course):
-    """With its handout: no leak, no trace; its README's commands, the starter, the reference
-    collected and graded.
-    """
     of_course(course)
     done = call(program.main, "release", tmp_path / "x")
     assert done.returncode == 0 and "failed" not in done.stdout, done.stderr

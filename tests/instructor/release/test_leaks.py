@@ -30,7 +30,6 @@ def test_nothing_leaks(secrets):
 
 
 def read(*names):
-    """The text of a file of instructor/."""
     return ROOT.joinpath("instructor", *names).read_text(encoding="utf-8")
 
 
@@ -46,7 +45,6 @@ def notebook(text):
 
 
 def zipped(text):
-    """A zip as in src/checks/cases."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("1h-2-basic/0", json.dumps({"inputs": text}))

@@ -95,7 +95,6 @@ def confine(folder):
 
 
 def answered(module, name, ids):
-    """A sentence for each question of these checks that a function answers."""
     function, until = (functions(importlib.import_module(module))[name], time.monotonic() + MOST)
     return [
         f"{module}.{name} answers {id}"
@@ -127,7 +126,6 @@ def replies(calls):
 
 
 def functions(module):
-    """The functions, methods and probes of a module, by name."""
     found = {}
     for name, value in vars(module).items():
         if isinstance(value, Probe):

@@ -48,7 +48,6 @@ def files():
 
 @pytest.fixture(scope="module")
 def tree(files, tmp_path_factory):
-    """The folder of a release."""
     tree = tmp_path_factory.mktemp("release") / "tree"
     build.write_tree(files, tree)
     return tree
@@ -56,7 +55,6 @@ def tree(files, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cohort(files, tmp_path_factory):
-    """The files of a cohort's release, its answers' folder, and its secret seeds."""
     mine, gold = dict(files), tmp_path_factory.mktemp("cohort") / "gold"
     return mine, gold, build.draw_cohort(mine, COHORT, gold)
 
@@ -114,7 +112,6 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
 
 
 def test_its_documents_are_for_students(files, tree):
-    """Their links lead somewhere, and the options that they name are there."""
     readme, text = (files[name].decode() for name in ("README.md", "docs/running.md"))
     assert all(part in readme for part in (COURSE.title, COURSE.course, COURSE.due))
     assert "instructor" not in readme.lower() and "<!--" not in readme + text
@@ -274,15 +271,11 @@ def lines_of(path):
 
 
 def sentences(files, gold):
-    """The sentences for training and development, and those that are kept for grading."""
     given = (files[f"data/occupations/{split}.tsv"].decode() for split in ("train", "dev"))
     return *map(str.splitlines, given), lines_of(gold / "occupations" / "test.tsv")
 
 
 def test_a_cohort_has_exercises_of_its_own(cohort, files, tmp_path):
-    """Other sentences; other matrices, blank in the starter; and the reference with these filled in
-    has full points in 5a.
-    """
     mine, answers, _ = cohort
     train, dev, test = sentences(mine, answers)
     shipped = set().union(*sentences(files, ROOT / "instructor" / "gold"))
@@ -303,7 +296,6 @@ def test_a_cohort_has_exercises_of_its_own(cohort, files, tmp_path):
 
 
 def manifest_of(question):
-    """The manifest with the checks of one question."""
     chosen = {check.id: check for check in WHOLE.checks.values() if check.question == question}
     return dataclasses.replace(WHOLE, checks=chosen)
 
