@@ -156,9 +156,6 @@ def listening(process):
     return [socket.laddr for socket in sockets if socket.status == "LISTEN"]
 
 
-# The image
-
-
 def is_left_out(path):
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     patterns = [line.replace("**/", "*/") for line in lines if line and not line.startswith("#")]

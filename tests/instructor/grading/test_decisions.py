@@ -44,9 +44,6 @@ def history(tmp_path, **of):
     return [row for row in found if all(row[name] == value for name, value in of.items())]
 
 
-# Marks
-
-
 def test_marks_count_and_one_that_vanishes_is_said_and_each_version_is_kept(
     tmp_path, graded, grade, capsys
 ):
@@ -201,9 +198,6 @@ def test_ids_that_look_like_formulas(tmp_path, grade):
         assert written(tmp_path)["=2+3"] == 1
 
 
-# Overrides
-
-
 def test_overrides_count_are_shown_and_can_be_withdrawn(tmp_path, grade):
     names = "ada_LATE_11_1_a.zip ben_12_2_a.zip cy_13_3_a.zip dan_14_4_a.zip"
     hand_in(tmp_path / "class", *names.split())
@@ -239,9 +233,6 @@ def test_somebody_who_has_left_stops_nothing(tmp_path, graded, grade, capsys):
     shutil.rmtree(tmp_path / "class" / "ben")
     assert grade("--only") == 0 and written(tmp_path) == {"ada": 1}
     assert "eva.csv, line 3: 'ben' has left" in capsys.readouterr().out
-
-
-# Requests
 
 
 def test_requests_are_read_beside_what_the_grader_found_and_an_answer_is_an_override(

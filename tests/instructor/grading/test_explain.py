@@ -97,8 +97,6 @@ def test_what_costs_no_points_is_no_cause_and_questions_without_a_link_have_two(
     assert len(causes(WRONG, {"5c-0-basic": SWAPPED, "1h-3-basic": SWAPPED})) == 2
 
 
-# Who is found by what is typed
-
 PEOPLE = [
     Person("ada", "Ada Lovelace", "ada@uni.example", "", "501", "s1", "al12", "ada-l"),
     Person("jürgen müller", "Müller, Jürgen"),
@@ -188,8 +186,6 @@ def test_what_people_decided_is_said(tmp_path, explain):
     with pytest.raises(UserError, match="no check or question '9z'"):
         explain("plain", "9z")
 
-
-# A talk
 
 EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e[a](b)"
 

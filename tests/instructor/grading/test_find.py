@@ -42,9 +42,6 @@ def roster(tmp_path, text, encoding="utf-8", **options):
     return read_roster(path, **options)
 
 
-# Layouts
-
-
 LAYOUT = {  # by person: what lies in the class, and what is said of it; "" if it can be staged
     "as folder": ("as folder/model.py", ""),
     "nested": ("nested/hw5/src/submission/model.py", ""),

@@ -54,9 +54,6 @@ def graded_in(log):
     return len(log.read_text(encoding="utf-8").splitlines())
 
 
-# What disturbs a run
-
-
 @pytest.mark.full
 def test_a_run_that_is_killed_goes_on(tmp_path, grade):
     students(tmp_path / "class", 12)
@@ -166,9 +163,6 @@ def test_a_state_that_cannot_be_used_is_left_as_it_is(tmp_path, graded, grade):
         assert path.read_bytes() == content
 
 
-# The folder of a class
-
-
 def test_the_first_run_makes_the_files_that_people_edit(tmp_path, capsys):
     students(tmp_path / "class", 1)
     out = tmp_path / "new" / "out"
@@ -261,9 +255,6 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, grade, nam
         grade(people="id,name\nu1,Cy Day\nu2,Eve\n")
     for part in (name.partition("/")[0], "Cy Day (u1)", "Eve (u2)", "full name"):
         assert part in str(error.value)
-
-
-# What is graded, and what again
 
 
 def test_only_what_changed_is_graded_again_and_new_points_change_nothing(
@@ -395,9 +386,6 @@ def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, graded, grade
     assert len(pages) == 4 and not re.search(r"\b1[c-h]\b", "".join(pages))
 
 
-# Who handed in what
-
-
 def test_the_latest_or_the_best_of_several_submissions_counts(tmp_path, grade):
     hand_in(tmp_path / "class", "ada_11_100_a.zip", "ada_11_101_a-1.zip", "alan_LATE_12_102_a.zip")
     late = {"late_percent": 10, "due": "2026-12-01 23:59 UTC"}
@@ -466,9 +454,6 @@ def test_what_cannot_be_read_for_a_moment_keeps_its_grade(tmp_path, graded, grad
     assert not after["cy"].refused and after["cy"].pending
     assert "Not graded yet" in page_of(tmp_path, "cy")
     assert grade() == 0 and entries(tmp_path)["cy"].final
-
-
-# Again
 
 
 def other_results(task):

@@ -36,9 +36,6 @@ def graded():
     return graded
 
 
-# Cells
-
-
 @pytest.mark.parametrize("text", FORMULAS)
 def test_no_cell_is_a_formula(text):
     graded = make_class(2)
@@ -66,9 +63,6 @@ def test_no_cell_is_a_formula(text):
 )
 def test_cells_keep_numbers_and_names(value, text):
     assert cell(value) == text
-
-
-# Gradebooks
 
 
 def test_canvas_has_its_columns_and_points_and_who_it_knows(graded):

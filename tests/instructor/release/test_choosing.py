@@ -55,9 +55,6 @@ def run(tree, *words):
     return done.stdout + done.stderr, done.returncode
 
 
-# Which sets there are
-
-
 @pytest.mark.parametrize(
     "problems, given, complaint",
     [
@@ -84,9 +81,6 @@ def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
         questions = WHOLE.only([number]).questions
         bases = {base for id in questions for base in WHOLE.bases(id) if base[0] != number}
         assert {place.question for place in places() if place.file in lent([number])} == bases
-
-
-# What is in a release
 
 
 def test_it_has_what_its_problems_need_and_no_trace_of_the_others(built):
@@ -175,9 +169,6 @@ def test_the_answer_sheet_has_the_boxes_of_its_problems():
         assert found == [number for number in whole if number in course.numbers]
 
 
-# Grading
-
-
 def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_course):
     of_course(FIRST)
     assert call(program.main, "gradescope", tmp_path / "a.zip").returncode == 0
@@ -201,9 +192,6 @@ def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
     report = grade_submission(mine, checks, setting, draw_seed(), manifest)
     assert report.passed, [outcome.details for outcome in report.outcomes.values()]
     assert not [notice for notice in report.notices if "helper.py" in notice]
-
-
-# The proof
 
 
 @pytest.mark.full

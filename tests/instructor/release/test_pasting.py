@@ -118,46 +118,39 @@ def questions(ids):
             right = right.data if isinstance(right, wire.Array) else right
             if part != "arguments" and not holds(call.inputs, right) and len(calls) < TRIED:
                 calls.append((call.inputs, right))
-    return {key: calls for key, calls in found.items() if len(replies(calls)) >= FEWEST}
-
-
-def replies(calls):
-    return {repr(round(right, 6) if isinstance(right, float) else right) for _, right in calls}
+    return {
+        key: calls for key, calls in found.items() if len({repr(r) for _, r in calls}) >= FEWEST
+    }
 
 
 def functions(module):
     found = {}
     for name, value in vars(module).items():
+        own = getattr(value, "__module__", "") == module.__name__
         if isinstance(value, Probe):
             found[name] = value.function
-        elif getattr(value, "__module__", "") == module.__name__ and inspect.isfunction(value):
+        elif own and inspect.isfunction(value):
             found[name] = value
-        elif getattr(value, "__module__", "") == module.__name__ and inspect.isclass(value):
-            for inner, kept in vars(value).items():
-                method = getattr(value, inner)
-                if inspect.isroutine(method) and not inner.startswith("__"):
-                    plain = isinstance(kept, (staticmethod, classmethod))
-                    found[f"{name}.{inner}"] = method if plain else functools.partial(method, None)
+        for inner, kept in vars(value).items() if own and inspect.isclass(value) else ():
+            if inspect.isfunction(kept) and not inner.startswith("__"):
+                found[f"{name}.{inner}"] = functools.partial(kept, None)
+            elif isinstance(kept, (staticmethod, classmethod)):
+                found[f"{name}.{inner}"] = getattr(value, inner)
     return found
 
 
 def answers(function, calls, until):
-    """Whether one way to pass the inputs gives the right answers: all of them; arrays, then
-    numbers; what is in lists or dicts of them.
-    """
+    """Whether one way to pass the inputs gives the right answers."""
     for way, convert in itertools.product(range(6), (deepcopy, as_tensors)):
-        given = (
-            ([convert(value) for value in ways(inputs)[way]], right) for inputs, right in calls
-        )
-        if all(
-            time.monotonic() < until and holds(called(function, arguments), right)
-            for arguments, right in given
-        ):
+        given = (([convert(value) for value in ways(inputs)[way]], r) for inputs, r in calls)
+        holding = (holds(called(function, arguments), right) for arguments, right in given)
+        if all(time.monotonic() < until and held for held in holding):
             return True
     return False
 
 
 def ways(inputs):
+    """All; arrays, then numbers; what is in lists or dicts of them."""
     whole = [value for value in inputs.values() if value is not None]
     arrays = [value for value in whole if isinstance(value, (np.ndarray, dict))]
     numbers = [value for value in whole if type(value) in (int, float)]
