@@ -27,15 +27,16 @@ def run(task):
     from autograder.report import as_dict
     from checks.support.session import MANIFEST
 
-    names = (
-        {path.name for path in Path(task.source).iterdir()} if Path(task.source).is_dir() else set()
-    )
+    source = Path(task.source)
+    names = {path.name for path in source.iterdir()} if source.is_dir() else set()
     if "log" in os.environ.get("BATCH_WORK", ""):
         # one short write: whole, whoever else writes
         with open(os.environ["BATCH_WORK"], "a", encoding="utf-8") as log:
-            log.write(f"{Path(task.source).name} {','.join(task.checks)}\n")
+            log.write(f"{source.name} {','.join(task.checks)}\n")
     time.sleep(0.02 * random.random() + ("slow" in names) * 30 + ("pause" in names) * 0.3)
-    if "kill" in names or ("kill-once" in names and not _seen(Path(task.source) / "kill-once")):
+    if "kill-once" in names:
+        (source / "kill-once").unlink()
+    if names & {"kill", "kill-once"}:
         os.kill(os.getpid(), signal.SIGKILL)
     if "refuse" in names:
         return {"refused": "It is refused."}
@@ -43,16 +44,12 @@ def run(task):
         return {"error": "Traceback ...\nValueError: a fault of the grader"}
     if "full" in names:
         return {"stop": "No space left on device."}
-    manifest = read_manifest(MANIFEST)
-    outcomes = {}
+    manifest, outcomes = read_manifest(MANIFEST), {}
     for check in manifest.select(list(task.checks)):
         passed = hashlib.sha256(f"{task.digest} {task.seed} {check.id}".encode()).digest()[0] % 2
-        outcomes[check.id] = Outcome(
-            check.id,
-            Verdict.PASSED if passed else Verdict.WRONG_ANSWER,
-            check.points * passed,
-            "" if passed else "no",
-        )
+        verdict = Verdict.PASSED if passed else Verdict.WRONG_ANSWER
+        said = "" if passed else "no"
+        outcomes[check.id] = Outcome(check.id, verdict, check.points * passed, said)
     return {"report": as_dict(Report(manifest, outcomes, task.seed, ("bubblewrap", "")))}
 
 
@@ -70,12 +67,6 @@ class Here:
                 raise KeyboardInterrupt
             self.tasks.append(task)
             yield task, self.run(task)
-
-
-def _seen(path):
-    seen = path.stat().st_size > 0
-    path.write_text("seen", encoding="utf-8")
-    return seen
 
 
 def main() -> int:

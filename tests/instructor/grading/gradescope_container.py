@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,7 +23,6 @@ SYS_CHROOT KILL AUDIT_WRITE
 """.split()
 FORBIDDEN = ("unshare", "mount", "umount2", "setns", "pivot_root")
 LANDLOCK = ("landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")
-RUN = "/autograder/run_autograder"
 
 
 def require_container():
@@ -36,24 +34,21 @@ def require_container():
 
 
 def run_in_container(
-    archive: Path,
-    submission: Path,
-    command: str = RUN,
-    metadata: str = "{}",
-    forbidden: tuple[str, ...] = (),
-    hidden: tuple[str, ...] = (),
-    prepare: Callable[[Path], None] = lambda source: None,
-    **environment: str,
-) -> SimpleNamespace:
-    """Run the autograder of a zip on a folder.
+    archive,
+    submission,
+    command="/autograder/run_autograder",
+    metadata="{}",
+    forbidden=(),
+    hidden=(),
+    prepare=lambda source: None,
+    **environment,
+):
+    """Run the autograder of a zip on a folder; returns results.json, {} without it, what was
+    printed, and the exit code.
 
     Args:
         forbidden: further system calls that fail. hidden: files of the machine that are not there.
         prepare: may change what was unpacked. environment: of the autograder.
-
-    Returns:
-        results: what stands in results.json, {} without it; output: what was printed; code: the
-        exit code.
     """
     require_container()
     with tempfile.TemporaryDirectory() as folder:
@@ -68,19 +63,13 @@ def run_in_container(
         for path in (Path(folder), root):
             path.chmod(0o755)
         names = {"PATH": os.environ["PATH"], "HOME": "/root", "AUTOGRADER_PYTHON": sys.executable}
+        options = {"env": names | environment, "timeout": 300, "encoding": "utf-8"}
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         with open(_filter(Path(folder, "filter"), forbidden), "rb") as filter:
             words = [*_bubblewrap(root, hidden), "--seccomp", str(filter.fileno()), "--"]
             words += ["taskset", "-c", str(_core())] if shutil.which("taskset") else []
-            process = subprocess.run(
-                [*words, command],
-                env=names | environment,
-                pass_fds=(filter.fileno(),),
-                timeout=300,
-                encoding="utf-8",
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-            )
+            options |= {"stdin": subprocess.DEVNULL, "pass_fds": [filter.fileno()]}
+            process = subprocess.run([*words, command], **options)
         path = root / "results" / "results.json"
         results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return SimpleNamespace(results=results, output=process.stdout, code=process.returncode)

@@ -301,8 +301,7 @@ def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
     assert settings.late_percent == 10 and settings.roster == (out / "roster.csv").resolve()
     assert settings.grace_minutes == 5 and settings.submissions == (tmp_path / "class",)
     assert f"{settings.due:%Y-%m-%d %H:%M %Z}" == "2026-05-12 23:59 CEST"
-    made = sorted(path.name for path in (out / "written").iterdir())
-    assert made == ["decided.csv", "eva.csv", "tom.csv"]
+    assert {path.stem for path in (out / "written").iterdir()} == {"decided", "eva", "tom"}
     assert written(tmp_path) == {"ada": 1.5, "ben": 1, "cy": None}
     after = entries(tmp_path)
     assert after["ada"].comments[PART] == "well, done" and after["cy"].excused == "ill"

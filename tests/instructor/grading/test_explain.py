@@ -136,9 +136,7 @@ def test_somebody_is_found_by_whatever_they_are_called_and_nobody_by_less():
 
 @pytest.fixture
 def explain(tmp_path, grade, capsys):
-    """A function that runs the command on a class, with a name that wants quoting and somebody
-    refused; it returns what was printed.
-    """
+    """A function that explains a grade of a class; it returns what was printed."""
     hand_in(tmp_path / "class", "o'neill $x", "plain", "zoe")
     (tmp_path / "class" / "zoe" / "refuse").touch()
 

@@ -84,7 +84,7 @@ def test_our_code_counts_where_it_is_built_on_and_given_files_everywhere(tmp_pat
 
 
 @pytest.mark.full
-def test_seeds_and_fingerprints(tmp_path, monkeypatch):
+def test_data_answers_and_settings_count_where_they_are_used(tmp_path, monkeypatch):
     digest = digest_submission(hand_in(tmp_path, "ada") / "ada")
     assert seed_for(1, digest) == seed_for(1, digest) != seed_for(2, digest)
 
@@ -98,12 +98,8 @@ def test_seeds_and_fingerprints(tmp_path, monkeypatch):
     monkeypatch.setattr("checks.support.context.DATA", tmp_path / "data")
     of_results = {id for id in before if CHECKS[id].artifacts}
     of_problem_5 = {id for id in before if id.startswith("5")}
-    changes = [
-        (fingerprints(), set()),
-        (fingerprints(tmp_path), of_results | of_problem_5),  # other answers
-        (fingerprints(accuracy={}), of_results),
-        (fingerprints(nothing={}), set()),
-    ]
+    changes = [(fingerprints(), set()), (fingerprints(tmp_path), of_results | of_problem_5)]
+    changes += [(fingerprints(accuracy={}), of_results), (fingerprints(nothing={}), set())]
     for name in ("hand_attention.json", "occupations/train.tsv"):
         with open(tmp_path / "data" / name, "a", encoding="utf-8") as file:
             file.write("\n")

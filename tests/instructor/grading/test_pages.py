@@ -152,9 +152,7 @@ def test_pages_obey_no_stranger_and_need_no_network(changes):
     def names(page):
         return Counter((tag, tuple(attrs)) for tag, attrs in page.tags)
 
-    plain, hostile = (
-        rendered(class_with(text, **changes, refused=text)) for text in ("plain", HOSTILE)
-    )
+    plain, hostile = (rendered(class_with(it, **changes, refused=it)) for it in ("plain", HOSTILE))
     for text, benign in zip(hostile, plain):
         there, expected = Page(text), Page(benign)
         assert names(there) == names(expected) and there.balanced
@@ -166,13 +164,10 @@ def test_pages_obey_no_stranger_and_need_no_network(changes):
 
 
 SOME = CODED[1:5]
-ABSENT = UNGRADED | {"source": ""}
+ABSENT, REFUSED = UNGRADED | {"source": ""}, UNGRADED | {"refused": "It is HTML."}
 FOUR = f"4 checks ({', '.join(SOME[:3])} and 1 more)"
-# State on the page of the class | cell for Canvas | remark in the other gradebook | words on the
-# person's page
-STATES = {
-    "refused | 0 | refused: It is HTML. | It is HTML. Please make": UNGRADED
-    | {"refused": "It is HTML."},
+STATES = {  # state on the page of the class | cell for Canvas | remark | words on the person's page
+    "refused | 0 | refused: It is HTML. | It is HTML. Please make": REFUSED,
     "nothing | 0 | nothing was handed in | If you did hand in, tell the staff": ABSENT,
     "not graded yet | | not graded yet | We have your submission": UNGRADED | {"pending": CODED},
     f"not graded yet | | not graded yet: {FOUR} | 4 checks have still": {"pending": SOME},
@@ -269,8 +264,8 @@ def person(number, lost=(), section=""):
     return Entry(Person(name, name, section=section), name, report=report)
 
 
-def a_class(*entries):
-    return GradedClass(MANIFEST, "T", list(entries))
+def a_class(entries):
+    return GradedClass(MANIFEST, "T", entries)
 
 
 def test_a_check_that_the_better_half_fails_is_suspicious():
@@ -278,11 +273,11 @@ def test_a_check_that_the_better_half_fails_is_suspicious():
     # The weak half fails `good` and much else, the strong half `odd`, and all fail `dead`.
     entries = [person(i, {dead, odd}) for i in range(6)]
     entries += [person(i, {dead, good, *others[: i - 5]}) for i in range(6, 12)]
-    found = {item.check.id: item for item in statistics.items(a_class(*entries))}
+    found = {item.check.id: item for item in statistics.items(a_class(entries))}
     assert found[good].discrimination > 0.5 and found[odd].discrimination < -0.5
     assert [id for id, item in found.items() if item.suspicious] == [odd]
     assert found[dead].discrimination is found[CODED[-1]].discrimination is None
-    few = statistics.items(a_class(*entries[: statistics.FEWEST - 1]))
+    few = statistics.items(a_class(entries[: statistics.FEWEST - 1]))
     assert {item.discrimination for item in few} == {None}
 
 
@@ -295,18 +290,18 @@ def test_only_final_grades_of_people_in_the_roster_count(graded, out):
     page = (out / "class.html").read_text(encoding="utf-8")
     assert "2 people have checks that are not graded yet. They have no total" in shown(page)
     for entries in ([], [Entry(Person("1", "A"), "a")]):
-        assert "Nothing is graded yet." in shown(class_page.page(a_class(*entries)))
+        assert "Nothing is graded yet." in shown(class_page.page(a_class(entries)))
 
 
 def test_sections_side_by_side():
     entries = [person(0, section="A"), person(1, CODED[:1], "A"), person(2, CODED[:2], "B")]
     nobody = Entry(Person("n", "N", section="B"), "n")
     lost = [MANIFEST.checks[id].points for id in CODED[:2]]
-    rows = [row[:4] for row in statistics.sections(a_class(*entries, nobody))]
+    rows = [row[:4] for row in statistics.sections(a_class([*entries, nobody]))]
     mean, low = FULL - lost[0] / 2, FULL - sum(lost)
     whole = pytest.approx((2 * mean + low) / 3)
     assert rows == [("all", 4, 3, whole), ("A", 2, 2, mean), ("B", 2, 1, low)]
-    assert len(statistics.sections(a_class(*entries[:2]))) == 1
+    assert len(statistics.sections(a_class(entries[:2]))) == 1
 
 
 CUT = """[...document.querySelectorAll("caption, h2, p, summary")].filter(one => {

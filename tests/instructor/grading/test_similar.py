@@ -51,9 +51,7 @@ def similar(tmp_path, monkeypatch, capsys):
 
 
 def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
-    """Also the starter and the reference, of which everybody may have much, are like nobody's. The
-    report obeys no stranger.
-    """
+    """The starter and the reference, of which everybody may have much, are like nobody's."""
     people = {name: make(right.changes, tmp_path / name) for name, right in RIGHT.items()}
     assert "Pairs with a similarity above 0.6: 0." in similar({BEGINNER: people[BEGINNER]})
     assert not (tmp_path / "similar.html").exists()
@@ -73,10 +71,10 @@ def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
     with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
         for path in people[EVIL].iterdir():
             archive.write(path, "hw/" + path.name)
-    given = {"starter": GIVEN, "reference": SOLUTION}
-    printed = similar(people | {"zipped": tmp_path / "zipped.zip"} | given, "--threshold", 0.3)
+    given = {"zipped": tmp_path / "zipped.zip", "starter": GIVEN, "reference": SOLUTION}
+    printed = similar(people | given, "--threshold", 0.3)
     short = set(re.findall(r"(?m)^  (\S+) was left out: It has too little code", printed))
-    assert given.keys() <= short and len(RIGHT.keys() - short) >= 4
+    assert {"starter", "reference"} <= short and len(RIGHT.keys() - short) >= 4
     pairs = re.findall(r"(?m)^  (\d+)%  (\S+), (\S+)$", printed)
     shares = {frozenset(people): int(share) / 100 for share, *people in pairs}
     for name, (_, least) in (copies | {"zipped": (str, 1)}).items():
@@ -91,29 +89,26 @@ def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
     assert policy < min(page.index("<link"), page.index("<script")), "nothing is loaded"
 
 
-@pytest.mark.parametrize(
-    "name, content, why",
-    [
-        ("x", None, "does not exist"),
-        ("x", b"x = 1", "none of the required files"),
-        ("model.py", b"\xff\xfe\x00", "model.py is not UTF-8 but UTF-16"),
-        ("model.py", b"x = 1\n" * 20_000, "over 60,000"),
-        ("", b"<html>", "not a zip file"),
-    ],
-)
+LEFT_OUT = [  # a file of a submission, its content, and why it is left out
+    ("x", None, "does not exist"),
+    ("x", b"x = 1", "none of the required files"),
+    ("model.py", b"\xff\xfe\x00", "model.py is not UTF-8 but UTF-16"),
+    ("model.py", b"x = 1\n" * 20_000, "over 60,000"),
+    ("", b"<html>", "not a zip file"),
+]
+
+
+@pytest.mark.parametrize("name, content, why", LEFT_OUT)
 def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path, name, content, why):
-    path = tmp_path / "handed-in"
     if content:
-        (path / name).parent.mkdir(exist_ok=True)
-        (path / name).write_bytes(content)
+        (tmp_path / "handed-in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "handed-in" / name).write_bytes(content)
     with pytest.raises(UserError, match=why):
-        between_markers(read_code(path))
+        between_markers(read_code(tmp_path / "handed-in"))
 
 
 def test_equal_files_are_reported_near_the_reference_too(tmp_path):
-    """Whoever wrote them: two who copied what is nearly the reference, and one whose is another.
-    What was given is nobody's: the starter, with its markers or without, or without its stubs.
-    """
+    """But not the starter, with its markers or without, or without its stubs."""
     codes = {}
     for person, line in (("a", "# mine"), ("b", "# mine"), ("c", "# another's")):
         folder = copy_reference(tmp_path / person)
@@ -136,7 +131,7 @@ def noisy(state):
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "is_found"),
+    "name, change, is_found",
     [
         (PARAMS, dict, True),
         (PARAMS, noisy, True),

@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 import traceback
-from pathlib import Path
 
 import batch_work
 import pytest
@@ -39,35 +38,18 @@ def slowly(task):
     return result
 
 
-class Term:
-    """One play, in an empty folder; each command is disturbed at most so often."""
+def play(folder, disturbed=0):
+    """The result of a term, in an empty folder; each command is disturbed at most so often."""
+    _hand_in(folder)
+    less = folder / "manifest.toml"
+    less.write_text(with_points(ADDED, 0), encoding="utf-8")
+    settings = {"due": "2026-05-12 23:59 UTC", "late_percent": 10, "seed": 5}
+    settings |= {"submissions": ["../first"], "roster": "../roster.csv"}
 
-    def __init__(self, folder: Path, disturbed: int):
-        self.folder, self.out, self.disturbed = folder, folder / "out", disturbed
-
-    def play(self) -> dict[str, str]:
-        self._hand_in()
-        less = self.folder / "manifest.toml"
-        less.write_text(with_points(ADDED, 0), encoding="utf-8")
-        rules = {"due": "2026-05-12 23:59 UTC", "late_percent": 10, "seed": 5}
-        self.settings = {"submissions": ["../first"], "roster": "../roster.csv", **rules}
-        self.grade(manifest=less, slow=True)
-        self._mark("eva", 1, NAMES)
-        self.grade(manifest=less, submissions=["../first", "../second"], slow=True)
-        self.grade("--again", SLOW, manifest=less)
-        self.grade()  # with one more check
-        decide(self.folder, "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault")
-        self._mark("tom", 0.5, NAMES[4:9])
-        self.grade()
-        self._mark("decided", 0.75, NAMES[4:6])
-        decide(self.folder, f"s05,{SLOW},it is right,1,yes", file="requests.csv")
-        self.grade(late_percent=20)
-        return self.result()
-
-    def grade(self, *words, manifest: Path = FULL, slow: bool = False, **settings) -> None:
-        self.settings |= settings
-        words = "grade", set_up(self.out, **self.settings), *words
-        for _ in range(random.randint(0, self.disturbed)):
+    def grade(*words, manifest=FULL, slow=False, **changes):
+        settings.update(changes)
+        words = "grade", set_up(folder / "out", **settings), *words
+        for _ in range(random.randint(0, disturbed)):
             pid, end = _start(words, manifest, slow), time.monotonic() + random.uniform(0, LONGEST)
             while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 if time.monotonic() > end:
@@ -78,35 +60,50 @@ class Term:
         code = _code(_start(words, manifest, slow))
         assert code in ENDS, f"{words} ended with {code}"
 
-    def _hand_in(self):
-        """Two folders as Canvas exports them, with the same content in every play; and a roster."""
-        lines = ["id,name,canvas_id,section"]
-        for n, name in enumerate(NAMES):
-            lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
-            if n != 10:  # who hands nothing in
-                folder, late = ("second", "_LATE") if n >= 11 else ("first", "")
-                hand_in(self.folder / folder, f"{name}{late}_{1000 + n}_{n}_a.zip")
-        (self.folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
-        hand_in(self.folder / "second", "s02_LATE_1002_70_a-1.zip")  # a second try
-        hand_in(self.folder / "first", "stranger_4711_80_a.zip")
-        (self.folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def _mark(self, marker, points, people):
+    def mark(marker, points, people):
         lines = [f"{person},{PART},{points},by {marker}" for person in people]
-        decide(self.folder, *lines, file=f"written/{marker}.csv")
+        decide(folder, *lines, file=f"written/{marker}.csv")
 
-    def result(self) -> dict[str, str]:
-        files = [path for path in self.out.rglob("*") if path.suffix in (".csv", ".html", ".toml")]
-        files = [path for path in files if "versions" not in path.parts]
-        texts = {str(path.relative_to(self.out)): path.read_text("utf-8") for path in files}
-        texts["leftovers"] = str(sorted(path.name for path in self.out.rglob("*.tmp")))
-        # The time of a change differs in every play, and a killed run asks again.
-        shown = "{what} {id} {check or part} {before} {after}"
-        changes = [row for row in rows(self.out / "history.csv") if row["what"] != "again"]
-        texts["history.csv"] = "\n".join(sorted({shown.format(**row) for row in changes}))
-        people = entries(self.folder).items()
-        texts["class"] = str([(id, one.total, one.final, one.excused) for id, one in people])
-        return texts
+    grade(manifest=less, slow=True)
+    mark("eva", 1, NAMES)
+    grade(manifest=less, submissions=["../first", "../second"], slow=True)
+    grade("--again", SLOW, manifest=less)
+    grade()  # with one more check
+    decide(folder, "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault")
+    mark("tom", 0.5, NAMES[4:9])
+    grade()
+    mark("decided", 0.75, NAMES[4:6])
+    decide(folder, f"s05,{SLOW},it is right,1,yes", file="requests.csv")
+    grade(late_percent=20)
+    return _result(folder, folder / "out")
+
+
+def _hand_in(folder):
+    """Two folders as Canvas exports them, with the same content in every play; and a roster."""
+    lines = ["id,name,canvas_id,section"]
+    for n, name in enumerate(NAMES):
+        lines.append(f"{name},Person {n},{1000 + n},{'AB'[n % 2]}")
+        if n != 10:  # who hands nothing in
+            part, late = ("second", "_LATE") if n >= 11 else ("first", "")
+            hand_in(folder / part, f"{name}{late}_{1000 + n}_{n}_a.zip")
+    (folder / "first" / "s03_1003_3_a.zip" / "refuse").touch()
+    hand_in(folder / "second", "s02_LATE_1002_70_a-1.zip")  # a second try
+    hand_in(folder / "first", "stranger_4711_80_a.zip")
+    (folder / "roster.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _result(folder, out):
+    """All that people see at the end, by the name of the file; and the state of the class."""
+    files = [path for path in out.rglob("*") if path.suffix in (".csv", ".html", ".toml")]
+    files = [path for path in files if "versions" not in path.parts]
+    texts = {str(path.relative_to(out)): path.read_text("utf-8") for path in files}
+    texts["leftovers"] = str(sorted(path.name for path in out.rglob("*.tmp")))
+    # The time of a change differs in every play, and a killed run asks again.
+    shown = "{what} {id} {check or part} {before} {after}"
+    changes = [row for row in rows(out / "history.csv") if row["what"] != "again"]
+    texts["history.csv"] = "\n".join(sorted({shown.format(**row) for row in changes}))
+    people = entries(folder).items()
+    return texts | {"class": str([(id, one.total, one.final, one.excused) for id, one in people])}
 
 
 def _code(pid):
@@ -142,12 +139,12 @@ def _start(words, manifest, slow=False):
 def expected(tmp_path_factory):
     # once what every fork would repeat: what checks depend on is hashed
     Fingerprints(read_manifest(FULL), session.Setting(hidden=True))
-    return Term(tmp_path_factory.mktemp("term"), disturbed=0).play()
+    return play(tmp_path_factory.mktemp("term"))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("number", range(12))
 def test_a_disturbed_term_ends_with_the_same_grades(expected, tmp_path, number):
-    result = Term(tmp_path, disturbed=3).play()
+    result = play(tmp_path, disturbed=3)
     differ = [name for name in expected | result if expected.get(name) != result.get(name)]
     assert not differ, [(expected.get(name), result.get(name)) for name in differ[:2]]
