@@ -51,8 +51,7 @@ def students(folder, count, **special):
 def set_up(out, **settings):
     """Write the settings of a class, whose folder is returned; others are the defaults."""
     # JSON's texts, numbers and lists are TOML's, too
-    values = {name: json.dumps(value, default=str) for name, value in settings.items()}
-    lines = [f"{name} = {value}\n" for name, value in values.items()]
+    lines = [f"{name} = {json.dumps(settings[name], default=str)}\n" for name in settings]
     out.mkdir(exist_ok=True)
     (out / "settings.toml").write_text("".join(lines), encoding="utf-8")
     return out
@@ -236,9 +235,7 @@ def make_class(people=200):
 
 
 def _unusual(graded):
-    """A fault of the grader, somebody excused, two who are not graded yet (one in part), a
-    stranger, and a part that two markers have marked.
-    """
+    """A fault of the grader, two who are not graded yet (one in part), and a part marked twice."""
     failed, excused, waiting, untouched, stranger = graded.entries[20:25]
     fail(failed.report, "1c-7-hidden", "grader error", "ProcessError: Cannot allocate memory")
     excused.excused = "Ill for two weeks."

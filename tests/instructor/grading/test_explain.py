@@ -83,13 +83,10 @@ def test_failures_of_one_cause_are_one_line(verdict, expected):
     assert found == sorted(found, key=lambda cause: -cause.points)
 
 
-def test_a_hidden_check_alone_tells_its_title():
+def test_a_hidden_check_tells_its_title_and_what_costs_no_points_is_no_cause():
     for verdict in (WRONG, "exception", "not implemented"):
         (cause,) = causes(verdict, {"1c-5-hidden": "SECRET"})
         assert MANIFEST.checks["1c-5-hidden"].title in cause.text and "SECRET" not in cause.text
-
-
-def test_what_costs_no_points_is_no_cause_and_questions_without_a_link_have_two():
     for verdict in ("passed", "grader error"):
         assert causes(verdict, {"1c-0-basic": "No."}) == []
     given = {"1c-2-basic": MANIFEST.checks["1c-2-basic"].points}  # by staff

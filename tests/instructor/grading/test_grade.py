@@ -163,14 +163,23 @@ def test_a_state_that_cannot_be_used_is_left_as_it_is(tmp_path, graded, grade):
         assert path.read_bytes() == content
 
 
-def test_the_first_run_makes_the_files_that_people_edit(tmp_path, capsys):
-    students(tmp_path / "class", 1)
-    out = tmp_path / "new" / "out"
-    assert cli("grade", out) == 0 and str(out / "settings.toml") in capsys.readouterr().out
-    made = {path.name for path in out.iterdir()}
-    assert made == {"settings.toml", "overrides.csv", "requests.csv", "written"}
-    with pytest.raises(UserError, match="submissions does not exist"):
-        cli("grade", out)
+def test_the_first_run_makes_the_files_that_people_edit_and_nobody_else_may_read(tmp_path, grade):
+    hand_in(tmp_path / "class", "ada_11_1_a.zip")
+    before, out = os.umask(0), tmp_path / "out"
+    try:
+        assert cli("grade", out) == 0
+        made = {path.name for path in out.iterdir()}
+        assert made == {"settings.toml", "overrides.csv", "requests.csv", "written"}
+        with pytest.raises(UserError, match="submissions does not exist"):
+            cli("grade", out)
+        grade()
+    finally:
+        os.umask(before)
+    for path in (out, *out.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+    out.chmod(0o750)
+    grade()
+    assert stat.S_IMODE(out.stat().st_mode) == 0o750, "a folder that was there keeps its mode"
     (tmp_path / "submission.zip").touch()
     with pytest.raises(UserError, match="looks like the submissions"):
         cli("grade", tmp_path)
@@ -204,21 +213,6 @@ def test_mistakes_in_the_settings(tmp_path, grade, settings, message):
     with pytest.raises(UserError, match=re.escape(message)):
         grade(**settings)
     assert not (tmp_path / "out" / "class.html").exists()
-
-
-def test_nobody_else_may_read_grades(tmp_path, grade):
-    hand_in(tmp_path / "class", "ada_11_1_a.zip")
-    before, out = os.umask(0), tmp_path / "out"
-    try:
-        cli("grade", out)
-        grade()
-    finally:
-        os.umask(before)
-    for path in (out, *out.rglob("*")):
-        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
-    out.chmod(0o750)
-    grade()
-    assert stat.S_IMODE(out.stat().st_mode) == 0o750, "a folder that was there keeps its mode"
 
 
 def test_names_of_any_kind(tmp_path, grade, capsys, monkeypatch):
@@ -314,16 +308,11 @@ def test_many_timeouts_are_said(tmp_path, grade, capsys):
 
 def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
     hand_in(tmp_path / "class", "ada")
-
-    def without(task):
-        result = run(task)
-        result["report"]["isolation"] = "limits"
-        return result
-
-    weak = ["--allow-weak-isolation"]
-    for words, does, new in ((weak, without, 1), (weak, without, 0), ([], run, 1), ([], run, 0)):
-        grade(*words, engine=(engine := Here(does)))
-        assert len(engine.tasks) == new
+    limits = Here(lambda task: {"report": run(task)["report"] | {"isolation": "limits"}})
+    for words, engine in ((["--allow-weak-isolation"], limits), ([], Here())):
+        for _ in range(2):
+            grade(*words, engine=engine)
+            assert len(engine.tasks) == 1
 
 
 def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
@@ -466,7 +455,7 @@ def other_results(task):
 
 
 def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
-    hand_in(tmp_path / "class", "ada", "ben")
+    hand_in(tmp_path / "class", "ada", "ben", "5")
     notices = {"notices": ["Not written yet: 1c and 5f."]}
     grade(engine=Here(lambda task: {"report": run(task)["report"] | notices}))
     before, engine = entries(tmp_path), Here(other_results)
@@ -484,7 +473,12 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
     (row,) = [row for row in rows(tmp_path / "out" / "history.csv") if row["what"] == "check"]
     assert row["before"].startswith(f"{old['5f-0-basic']:g} of ") and row["why"] == "graded again"
     assert row["after"].startswith(f"{scores['5f-0-basic']:g} of ")
-    for words, ids, people in ((("5f",), {"5f"}, 2), (("ben",), None, 1), ((), None, 2)):
+    # nobody of this name; a question that people mark; a person whose id is a problem
+    for words in ("nobody", "1g", "ada 1g", "5", "ada ben"):
+        with pytest.raises(UserError):
+            grade("--again", *words.split())
+    assert entries(tmp_path) == after
+    for words, ids, people in ((("5f",), {"5f"}, 3), (("ben",), None, 1), ((), None, 3)):
         grade("--again", *words, engine=(engine := Here()))
         assert len(engine.tasks) == people
         questions = {CHECKS[id].question for task in engine.tasks for id in task.checks}
@@ -514,14 +508,3 @@ def test_an_interrupted_regrading_goes_on_and_tells_all_changes(
         assert why in said
     grade(*words, engine=(engine := Here(other_results)))  # a new run
     assert len(engine.tasks) == (3 if words else 0)
-
-
-def test_mistakes_in_grading_again(tmp_path, graded, grade):
-    """Nobody of this name; a question that people mark; a person whose id is a problem."""
-    hand_in(tmp_path / "class", "5")
-    grade()
-    before = entries(tmp_path)
-    for words in ("nobody", "1g", "ada 1g", "5", "ada ben"):
-        with pytest.raises(UserError):
-            grade("--again", *words.split())
-    assert entries(tmp_path) == before

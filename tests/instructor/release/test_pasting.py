@@ -52,8 +52,7 @@ def test_a_pasted_solution_is_found(tmp_path, name):
 
 # Calls of released functions with the inputs of rounds
 
-TRIED = 12  # inputs of each question, all of which a function must answer
-FEWEST = 3  # different replies: fewer may be right by chance
+TRIED, FEWEST = 12, 3  # inputs of each question, and different replies: fewer may be chance
 SECONDS, MOST = 1, 3  # for a call, and for a function: what takes longer trains or plots
 BASIC = tuple(id for id in all_draws() if id.endswith("basic"))
 
@@ -73,18 +72,17 @@ def test_no_released_function_answers_a_question(tmp_path):
     assert found == []
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "module, name, id",
-    [
-        ("problem5.numpy_attention", "attention", "5c-0-basic"),
-        ("problem6.positions", "sinusoidal", "6c-4-basic"),
-        ("attention", "precompute_rotary_emb", "1h-2-basic"),
-    ],
+ANSWERING = (
+    ("problem5.numpy_attention", "attention", "5c-0-basic"),
+    ("problem6.positions", "sinusoidal", "6c-4-basic"),
+    ("attention", "precompute_rotary_emb", "1h-2-basic"),
 )
-def test_functions_that_answer_are_found(module, name, id):
-    """The reference's, which are not released."""
-    assert answered(f"instructor.solution.{module}", name, (id,))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_functions_of_the_reference_that_answer_are_found():
+    for module, name, id in ANSWERING:
+        assert answered(f"instructor.solution.{module}", name, (id,))
 
 
 def confine(folder):
@@ -106,8 +104,7 @@ def answered(module, name, ids):
 @functools.cache
 def questions(ids):
     """Pairs of inputs and the right part of a reply, by check, probe, function, the inputs that
-    there are, and part; but for parts that the inputs have or that describe them, and those that
-    hardly differ.
+    there are, and part; but for parts that the inputs have or describe, and those that hardly differ.
     """
     found, rounds = {}, [(id, round) for id in ids for round in Rounds().rounds(id)]
     for id, call in ((id, call) for id, round in rounds for call in round):
