@@ -9,7 +9,6 @@ from common.files import UserError
 from helpers import ROOT
 from instructor.commands import parse
 from instructor.documents import tables
-from instructor.documents.facts import gather
 from jobs.targets import PROBLEMS, TARGETS
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
@@ -81,11 +80,3 @@ def test_commands_that_documents_name_exist():
             with pytest.raises(SystemExit) as end:
                 parse([command, "--help"])
             assert end.value.code == 0, f"{name}: {command}"
-
-
-def test_accuracies_are_those_of_the_seeds():
-    facts, text = gather(), (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
-    assert f"for {facts['laptop pretrain epochs']} epochs;" in text, "measure the seeds again"
-    (row,) = re.findall(r"(?m)^\| world, laptop preset.*$", text)
-    for name in ("nopretrain", "vanilla", "rope", "baseline"):
-        assert f"| {facts[f'seeds {name} dev']} |" in row, name

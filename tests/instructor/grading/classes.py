@@ -135,9 +135,8 @@ def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000") -> str:
     for who in ("GIT_AUTHOR", "GIT_COMMITTER"):
         own |= {f"{who}_NAME": "Ada", f"{who}_EMAIL": "ada@example.org", f"{who}_DATE": when}
     words = "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always", *words
-    done = subprocess.run(
-        ["git", *words], cwd=folder, env=own, capture_output=True, encoding="utf-8"
-    )
+    options = {"cwd": folder, "env": own, "encoding": "utf-8"}
+    done = subprocess.run(["git", *words], capture_output=True, **options)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

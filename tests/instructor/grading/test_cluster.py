@@ -5,7 +5,6 @@ reached. And the image for grading, as far as it can be looked at without buildi
 import fnmatch
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -106,34 +105,6 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch,
     out = set_up(tmp_path / "out", submissions=["../class"])
     with pytest.raises(UserError, match=f"No Dask cluster at {scheduler} can grade: "):
         cli("grade", out, "--cluster", scheduler)
-
-
-@pytest.mark.full
-@pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")
-def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster, tmp_path):
-    block = next(block for block in DOCUMENT.split("```") if "openssl" in block)
-    settings = []
-    for name in ("mine", "other"):
-        (home := tmp_path / name).mkdir()
-        words = ["bash", "-euc", block.replace("$ ", "")]
-        environment = {**os.environ, "HOME": str(home)}
-        subprocess.run(words, check=True, capture_output=True, env=environment)
-        settings.append({"DASK_CONFIG": str(home / ".config" / "dask")})
-    mine, other = settings
-    file, processes = start_cluster(1, **mine)
-    students(tmp_path / "class", 3)
-    out = set_up(tmp_path / "out", submissions=["../class"])
-    tls = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
-    tcp = tls.replace("tls:", "tcp:")
-    for address, environment in ((tls, PLAIN), (tls, other), (tcp, PLAIN), (tcp, mine)):
-        assert "No Dask cluster" in finish(grading(out, address, **environment), code=2)
-    finish(grading(out, file, **mine))
-    assert len(verdicts(out)) == 3
-    family = [psutil.Process(process.pid) for process in processes]
-    family += [child for member in family for child in member.children(recursive=True)]
-    sockets = [socket for member in family for socket in member.net_connections("inet")]
-    listening = {socket.laddr.ip for socket in sockets if socket.status == "LISTEN"}
-    assert listening == {"127.0.0.1"}
 
 
 def is_left_out(path):

@@ -14,11 +14,11 @@ from classes import MANIFEST, cli, decide, entries, hand_in, page_of, rows, with
 
 from common.files import UserError
 from helpers import manifest_text
-from instructor.grading import text
 from instructor.grading.graded_class import load_class
 from instructor.grading.grades import Submission
 from instructor.grading.pages import feedback_file
 from instructor.grading.settings import read_settings
+from instructor.grading.text import points
 
 CHECKS = MANIFEST.checks
 PART = next(id for id, check in CHECKS.items() if not check.coded)
@@ -44,15 +44,13 @@ def history(tmp_path, **of):
     return [row for row in found if all(row[name] == value for name, value in of.items())]
 
 
-def test_marks_count_and_one_that_vanishes_is_said_and_each_version_is_kept(
-    tmp_path, graded, grade, capsys
-):
+def test_marks_count_are_missed_and_each_version_is_kept(tmp_path, graded, grade, capsys):
     before = entries(tmp_path)["ada"].total
     both = ("ada", '"1,5"'), ("ben", 0.5)
     marks(tmp_path, "eva", *both)
     grade()
     assert written(tmp_path) == {"ada": 1.5, "ben": 0.5} and "by eva" in page_of(tmp_path, "ada")
-    totals = f"{text.points(before)}, now {text.points(before + 1.5)}"
+    totals = f"{points(before)}, now {points(before + 1.5)}"
     assert f"'ada': {totals}: mark {PART}: 1.5 (by eva)" in capsys.readouterr().out
     marks(tmp_path, "eva", ("ada", 1.5))
     grade()
@@ -113,14 +111,11 @@ def test_anonymous_forms_have_codes(tmp_path, grade):
     assert [written(tmp_path)[name] for name in names] == [0, 0.5, 1]
 
 
-@pytest.mark.parametrize(
-    ("encoding", "delimiter"), [("utf-8", ","), ("utf-8-sig", ";"), ("utf-16", "\t")]
-)
+@pytest.mark.parametrize("encoding, delimiter", zip(("utf-8", "utf-8-sig", "utf-16"), ",;\t"))
 def test_forms_are_read_as_spreadsheets_save_them(tmp_path, graded, grade, encoding, delimiter):
-    comment = 'väl, "gjort";'
     form = rows(tmp_path / "out" / "written-form.csv")
     for row, points in zip(form, ("1,5", "0")):
-        row |= {"points": points, "comment": comment, "marked by": "me"}
+        row |= {"points": points, "comment": 'väl, "gjort";', "marked by": "me"}
     stream = io.StringIO()
     writer = csv.DictWriter(stream, [*form[0]], delimiter=delimiter, lineterminator="\r\n")
     writer.writeheader()
@@ -235,9 +230,7 @@ def test_somebody_who_has_left_stops_nothing(tmp_path, graded, grade, capsys):
     assert "eva.csv, line 3: 'ben' has left" in capsys.readouterr().out
 
 
-def test_requests_are_read_beside_what_the_grader_found_and_an_answer_is_an_override(
-    tmp_path, graded, grade, capsys
-):
+def test_requests_have_a_page_and_an_answer_is_an_override(tmp_path, graded, grade, capsys):
     failed = next(check for check in entries(tmp_path)["ada"].checks if not check["score"])
     id, most = failed["id"], failed["max_score"]
     ask = f'ada,{id},"I think, <b>mine</b> is right",'

@@ -76,7 +76,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path, grade):
 
 
 def test_what_fails_stops_nobody_else(tmp_path, grade):
-    """All others are graded once, or again if they were in progress with one that killed a worker."""
+    """All others are graded once, or again if they were in progress with a killed one."""
     folder, log = students(tmp_path / "class", 12), tmp_path / "log"
     grade(seed=5)
     expected = verdicts(tmp_path / "out")
@@ -251,9 +251,7 @@ def test_a_roster_with_nobody_of_the_submissions_is_refused(tmp_path, grade, nam
         assert part in str(error.value)
 
 
-def test_only_what_changed_is_graded_again_and_new_points_change_nothing(
-    tmp_path, grade, use_manifest
-):
+def test_only_what_changed_is_graded_again_and_no_new_points(tmp_path, grade, use_manifest):
     folder, out = students(tmp_path / "class", 3), tmp_path / "out"
 
     def graded():
@@ -368,9 +366,8 @@ def test_a_class_is_graded_by_the_problems_of_the_course(tmp_path, graded, grade
     monkeypatch.setattr("instructor.course.SETTINGS", course)
     grade()
     columns = rows(tmp_path / "out" / "grades-plain.csv")[0]
-    assert [name for name in columns if re.fullmatch(r"\d[a-z]", name)] == [
-        id for id in MANIFEST.questions if id[0] in "56"
-    ]
+    asked = [name for name in columns if re.fullmatch(r"\d[a-z]", name)]
+    assert asked == [id for id in MANIFEST.questions if id[0] in "56"]
     pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "out").rglob("*.html")]
     assert len(pages) == 4 and not re.search(r"\b1[c-h]\b", "".join(pages))
 
@@ -486,9 +483,7 @@ def test_grading_again_keeps_what_was_and_why(tmp_path, grade, capsys):
 
 
 @pytest.mark.parametrize("words", [("--again", "5c"), ()])
-def test_an_interrupted_regrading_goes_on_and_tells_all_changes(
-    tmp_path, grade, use_manifest, capsys, words
-):
+def test_an_interrupted_regrading_goes_on(tmp_path, grade, use_manifest, capsys, words):
     hand_in(tmp_path / "class", "ada", "ben", "cy")
     (tmp_path / "class" / "cy" / "refuse").touch()
     grade(seed=5)

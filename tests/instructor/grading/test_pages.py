@@ -314,16 +314,3 @@ def test_everybody_can_read_the_pages(browser, out, name, size, scheme):
     with opened(browser, out / "kinds" / f"{name}.html", size, scheme) as tab:
         tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert violations(tab) == [] and sideways(tab) == 0 and tab.evaluate(CUT) == []
-
-
-@pytest.mark.full
-def test_the_table_of_people_is_whole_on_a_screen_and_in_print(browser, out):
-    with opened(browser, out / "kinds/class.html") as tab:
-        for media, width in (("screen", 1280), ("print", 1000)):  # A4 across, less its margins
-            tab.emulate_media(media=media)
-            tab.set_viewport_size({"width": width, "height": 700})
-            people = "document.querySelector('.tall')"
-            assert (
-                sideways(tab) == tab.evaluate(f"{people}.scrollWidth - {people}.clientWidth") == 0
-            )
-        assert tab.evaluate(f"{people}.scrollHeight - {people}.clientHeight") == 0

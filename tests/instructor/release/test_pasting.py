@@ -93,62 +93,53 @@ def confine(folder):
 
 
 def answered(module, name, ids):
-    function, until = (functions(importlib.import_module(module))[name], time.monotonic() + MOST)
-    return [
-        f"{module}.{name} answers {id}"
-        for (id, *_), calls in questions(ids).items()
-        if answers(function, calls, until)
-    ]
+    function, until = functions(importlib.import_module(module))[name], time.monotonic() + MOST
+    found = []
+    for (id, *_), calls in questions(ids).items():
+        for way, convert in itertools.product(range(6), (deepcopy, as_tensors)):
+            given = ((map(convert, ways(inputs)[way]), right) for inputs, right in calls)
+            holding = (holds(called(function, arguments), right) for arguments, right in given)
+            if all(time.monotonic() < until and held for held in holding):
+                found.append(f"{module}.{name} answers {id}")
+    return found
 
 
 @functools.cache
 def questions(ids):
-    """Pairs of inputs and the right part of a reply, by check, probe, function, the inputs that
-    there are, and part; but for parts that the inputs have or describe, and those that hardly differ.
+    """Inputs and the right part of a reply, by check, probe, function, given inputs, and part; but
+    for parts that the inputs have or describe, and those that hardly differ.
     """
     found, rounds = {}, [(id, round) for id in ids for round in Rounds().rounds(id)]
     for id, call in ((id, call) for id, round in rounds for call in round):
-        given = tuple(name for name, value in call.inputs.items() if value is not None)
+        inputs = {name: value for name, value in call.inputs.items() if value is not None}
         for part, right in (call.right or {}).items():
-            key = id, call.asked, call.inputs.get("function"), given, part
-            calls = found.setdefault(key, [])
             right = right.data if isinstance(right, wire.Array) else right
-            if part != "arguments" and not holds(call.inputs, right) and len(calls) < TRIED:
-                calls.append((call.inputs, right))
-    return {
-        key: calls for key, calls in found.items() if len({repr(r) for _, r in calls}) >= FEWEST
-    }
+            key = id, call.asked, inputs.get("function"), tuple(inputs), part
+            if part != "arguments" and not holds(inputs, right):
+                found.setdefault(key, []).append((inputs, right))
+    found = {key: calls[:TRIED] for key, calls in found.items()}
+    many = {key for key, calls in found.items() if len({repr(r) for _, r in calls}) >= FEWEST}
+    return {key: found[key] for key in many}
 
 
 def functions(module):
-    found = {}
+    """Its functions, static methods and probes, by name."""
+    named = {**vars(module)}
     for name, value in vars(module).items():
-        own = getattr(value, "__module__", "") == module.__name__
-        if isinstance(value, Probe):
-            found[name] = value.function
-        elif own and inspect.isfunction(value):
-            found[name] = value
-        for inner, kept in vars(value).items() if own and inspect.isclass(value) else ():
-            if inspect.isfunction(kept) and not inner.startswith("__"):
-                found[f"{name}.{inner}"] = functools.partial(kept, None)
-            elif isinstance(kept, (staticmethod, classmethod)):
-                found[f"{name}.{inner}"] = getattr(value, inner)
-    return found
-
-
-def answers(function, calls, until):
-    """Whether one way to pass the inputs gives the right answers."""
-    for way, convert in itertools.product(range(6), (deepcopy, as_tensors)):
-        given = (([convert(value) for value in ways(inputs)[way]], r) for inputs, r in calls)
-        holding = (holds(called(function, arguments), right) for arguments, right in given)
-        if all(time.monotonic() < until and held for held in holding):
-            return True
-    return False
+        if inspect.isclass(value):
+            named |= {f"{name}.{inner}": method for inner, method in vars(value).items()}
+    plain = {name: getattr(value, "__func__", value) for name, value in named.items()}
+    plain |= {name: value.function for name, value in named.items() if isinstance(value, Probe)}
+    return {
+        name: value
+        for name, value in plain.items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    }
 
 
 def ways(inputs):
     """All; arrays, then numbers; what is in lists or dicts of them."""
-    whole = [value for value in inputs.values() if value is not None]
+    whole = [*inputs.values()]
     arrays = [value for value in whole if isinstance(value, (np.ndarray, dict))]
     numbers = [value for value in whole if type(value) in (int, float)]
     lists = [value for value in whole if isinstance(value, (list, tuple))]
@@ -164,11 +155,7 @@ def as_tensors(value):
 
 def called(function, arguments):
     """What a call returns, or None if it fails or takes too long."""
-
-    def ring(*_):
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, ring)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         return function(*arguments)
