@@ -29,11 +29,6 @@ def origin(tmp_path):
 
 
 @pytest.fixture
-def hers(tmp_path, origin):
-    return clone(origin, tmp_path / "class" / "hw5-ada")
-
-
-@pytest.fixture
 def take(tmp_path):
     """A function that takes the commit that counts of the one clone; returns the submission, its
     problem or the remarks, and the files; or why it cannot be read.
@@ -72,7 +67,8 @@ def test_the_last_commit_before_the_deadline_counts(tmp_path, origin, take, opti
     assert found.submitted == parse_due(LATE) and LATE in files["model.py"] and not remarks
 
 
-def test_what_was_fetched_counts_and_what_was_not_pushed_does_not(origin, hers, take):
+def test_what_was_fetched_counts_and_what_was_not_pushed_does_not(tmp_path, origin, take):
+    hers = clone(origin, tmp_path / "class" / "hw5-ada")
     new = commit(origin, LAST_MINUTE, None, "--amend")
     git(hers, "fetch", "--quiet")
     (hers / HOME / "model.py").write_text("# not committed\n", encoding="utf-8")
@@ -85,7 +81,8 @@ def test_what_was_fetched_counts_and_what_was_not_pushed_does_not(origin, hers, 
     assert f"{local[:12]}, dated 2026-02-12 23:00 UTC, did not count: it is not in" in remarks
 
 
-def test_branches(origin, hers, take):
+def test_branches(tmp_path, origin, take):
+    hers = clone(origin, tmp_path / "class" / "hw5-ada")
     git(origin, "checkout", "--quiet", "-b", "dev", "HEAD~1")
     other = commit(origin, "2026-02-11 12:00 +0000")
     git(hers, "fetch", "--quiet")
@@ -197,10 +194,6 @@ def remarks(tmp_path, id):
     return " ".join([*entry.for_staff, *entry.remarks])
 
 
-def borrow(git_folder):
-    (git_folder / "objects/info/alternates").write_text("/elsewhere\n", encoding="utf-8")
-
-
 def test_a_class_of_clones(tmp_path, grade, capsys):
     for name in ("ada", "ben"):
         classmate(tmp_path, name, EARLY, LATE)
@@ -256,9 +249,9 @@ def test_an_unreadable_clone_keeps_its_grade_or_has_none(tmp_path, grade, capsys
     """Both clones have one name, in folders of people: none gets the other's grade."""
     for name in ("ada", "ben"):
         classmate(tmp_path, name, folder=f"{name}/hw5")
-    git_folder = tmp_path / "class/ben/hw5/.git"
+    borrowed = tmp_path / "class/ben/hw5/.git/objects/info/alternates"
     for whole in (False, True, False):
-        (git_folder / "objects/info/alternates").unlink() if whole else borrow(git_folder)
+        borrowed.unlink() if whole else borrowed.write_text("/elsewhere\n", encoding="utf-8")
         before = entries(tmp_path)["ben"] if (tmp_path / "out").exists() else None
         assert grade() == (3 if not before else 0)
         ada, ben = entries(tmp_path).values()

@@ -53,10 +53,6 @@ def start_cluster(tmp_path):
         process.wait()
 
 
-def grading(out, scheduler, **environment):
-    return start("grade", out, "--cluster", scheduler, **environment)
-
-
 def finish(process, code=0):
     _, errors = process.communicate(timeout=120)
     assert process.returncode == code, errors
@@ -80,13 +76,14 @@ def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start
     with Client(scheduler_file=str(file), set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
     out = set_up(tmp_path / "out", submissions=["../class"], seed=5)
-    process = grading(out, file, **PLAIN)
+    process = start("grade", out, "--cluster", file, **PLAIN)
     until_graded(process, "1/12")
     for member in [*psutil.Process(processes[2].pid).children(), processes[2]]:
         member.kill()
     finish(process)
     assert verdicts(out) == verdicts(local)
-    process = grading(set_up(tmp_path / "lost", submissions=["../class"]), file, **PLAIN)
+    lost = set_up(tmp_path / "lost", submissions=["../class"])
+    process = start("grade", lost, "--cluster", file, **PLAIN)
     read = until_graded(process, "1/12")
     processes[0].kill()
     read += finish(process, code=2)

@@ -114,8 +114,8 @@ def test_anonymous_forms_have_codes(tmp_path, grade):
 @pytest.mark.parametrize("encoding, delimiter", zip(("utf-8", "utf-8-sig", "utf-16"), ",;\t"))
 def test_forms_are_read_as_spreadsheets_save_them(tmp_path, graded, grade, encoding, delimiter):
     form = rows(tmp_path / "out" / "written-form.csv")
-    for row, points in zip(form, ("1,5", "0")):
-        row |= {"points": points, "comment": 'väl, "gjort";', "marked by": "me"}
+    for row, given in zip(form, ("1,5", "0")):
+        row |= {"points": given, "comment": 'väl, "gjort";', "marked by": "me"}
     stream = io.StringIO()
     writer = csv.DictWriter(stream, [*form[0]], delimiter=delimiter, lineterminator="\r\n")
     writer.writeheader()
@@ -279,15 +279,14 @@ def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
     grade(seed=5)
     total, out = entries(tmp_path)["ada"].total, tmp_path / "out"
     out.rename(tmp_path / "new")
-    out.mkdir()
+    (out / "written").mkdir(parents=True)
     _write_version_2(out / "grades.sqlite", tmp_path / "new/grades.sqlite", tmp_path / "class")
-    (out / "written").mkdir()
     decide(tmp_path)  # a form without lines is in nobody's way
     for path in ("settings.toml", "roster.csv", "written/eva.csv"):
-        write(tmp_path, path, b"mine = 1\n")
+        (out / path).write_text("mine = 1\n", encoding="utf-8")
         with pytest.raises(UserError, match=f"{path} is in the way"):
             cli("grade", out)
-        assert (out / path).read_bytes() == b"mine = 1\n"
+        assert (out / path).read_text(encoding="utf-8") == "mine = 1\n"
         (out / path).unlink()
     assert cli("grade", out) == 0
     settings = read_settings(out)

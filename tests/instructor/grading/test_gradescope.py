@@ -28,22 +28,17 @@ CHECKS = [MANIFEST.checks[id] for id in CODED]
 ALL = sum(check.points for check in CHECKS)
 SCHEMA = ROOT / "instructor" / "grading" / "gradescope" / "results.schema.json"
 NO_BUBBLEWRAP = (shutil.which("bwrap") or "/usr/bin/bwrap",)
-# It looks for secrets and forges a grade. LOOT must be seen nowhere; half of it is not in this text.
+# It looks for secrets and forges a grade. LOOT, which is not in this text, must be seen nowhere.
 HOSTILE = """
 import glob, os
-LOOT = "LO" + "OT"
-def read(path):
-    open(path).read() if os.path.isfile(path) else os.listdir(path)
-def write(path):
-    open(path, "a").write("")
-ROOT = "/autograder/source/"
-names = ("instructor/*/*", "instructor/gold", "settings.json")
-found = [(read, path) for name in names for path in glob.glob(ROOT + name)]
+SOURCE, LOOT = "/autograder/source/", "LO" + "OT"
+secrets = ("instructor/*/*", "instructor/gold", "settings.json")
+attacks = [(path, "r") for name in secrets for path in glob.glob(SOURCE + name)]
 for name in ("results/results.json", "source/failed.json", "run_autograder"):
-    found.append((write, "/autograder/" + name))
-for attack, path in found:
+    attacks.append(("/autograder/" + name, "a"))
+for path, mode in attacks:
     try:
-        attack(path)
+        os.listdir(path) if os.path.isdir(path) else open(path, mode).close()
     except OSError:
         continue
     raise RuntimeError(LOOT + path)
