@@ -1,8 +1,7 @@
 """Grading on a cluster: the same grades, nobody else's code, and a sentence where it cannot be
-reached. And the image for grading, as far as it can be looked at without building it.
+reached. And the image for grading.
 """
 
-import fnmatch
 import os
 import re
 import subprocess
@@ -104,23 +103,9 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch,
         cli("grade", out, "--cluster", scheduler)
 
 
-def is_left_out(path):
-    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    patterns = [line.replace("**/", "*/") for line in lines if line and not line.startswith("#")]
-    parts = path.split("/")
-    above = ["/".join(parts[: n + 1]) for n in range(len(parts))]
-    above += [f"/{name}" for name in above]  # for a pattern of any depth
-    return any(fnmatch.fnmatchcase(name, pattern) for name in above for pattern in patterns)
-
-
-def test_the_image_has_the_repository_and_its_pins_and_nothing_of_students():
+def test_the_image_for_grading_has_the_projects_pins():
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     command = [sys.executable, "-c", re.search(r'python -c "(.*?)" >', text)[1]]
     pins = subprocess.check_output(command, cwd=ROOT, encoding="utf-8").splitlines()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert pins == project["dependencies"]
-    tracked = subprocess.check_output(["git", "ls-files"], cwd=ROOT, encoding="utf-8")
-    assert [path for path in tracked.splitlines() if is_left_out(path)] == []
-    own = ".git/config .venv/bin/python src/submission/__pycache__/model.pyc"
-    students = "grades/grades.sqlite term/roster.csv written.csv demo-2/x.params a/submission.zip"
-    assert all(map(is_left_out, f"{own} {students}".split()))

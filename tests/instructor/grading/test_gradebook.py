@@ -8,10 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from classes import CODED, MANIFEST, PARTS, fail, full_report, make_class
 
-from instructor.grading.grades import Entry, GradedClass, Person
-from instructor.grading.gradescope.build import regular_points
-from instructor.grading.gradescope.results import ungraded
-from instructor.grading.pages import gradebook, student_page
+from instructor.grading.grades import GradedClass, Person
+from instructor.grading.pages import gradebook
 from instructor.grading.sheet import cell
 
 # Blanks, tabs, quotes and unseen characters before what a spreadsheet takes for a formula.
@@ -134,26 +132,3 @@ def test_plain_gradebook_has_everything(graded):
     unmarked = f"{len(PARTS) - 3} written parts are not marked yet"
     rest["remarks"] = f"{unmarked}; two submissions by one person"
     assert row == person | handed_in | questions | sums | rest
-
-
-def test_points_and_titles_follow_the_manifest_everywhere():
-    checks, questions = {}, {}
-    for number, (id, check) in enumerate(MANIFEST.checks.items()):
-        points, title = check.points + number / 10, f"Check {number} & more"
-        checks[id] = replace(check, points=points, title=title)
-    for id, question in MANIFEST.questions.items():
-        points = round(sum(check.points for check in checks.values() if check.question == id), 4)
-        questions[id] = replace(question, points=points, title=f"Question {id} & more")
-    manifest = replace(MANIFEST, questions=questions, checks=checks)
-    report, person = {"checks": [], "notices": []}, Person("1", "A", canvas_id="1")
-    graded = GradedClass(manifest, "T", [entry := Entry(person, "a", report=report)])
-    required = [question.points for question in questions.values() if not question.extra_credit]
-    possible = f"{sum(required):.4f}".rstrip("0").rstrip(".")
-    assert f"    Points Possible,,,,,{possible}\n" in gradebook.canvas(graded)[0]
-    page = student_page.page(graded, entry)
-    assert all(f"Question {id} &amp; more" in page for id in manifest.questions)
-    settings = {"version": "1", "leaderboard": False, "hidden_visibility": "hidden"}
-    tests = ungraded(manifest, settings, "", "failed")["tests"]
-    assert len(tests) > 100 and all(" & more" in test["name"] for test in tests)
-    regular = [test["max_score"] for test in tests if "extra credit" not in test["name"]]
-    assert regular_points(manifest) == pytest.approx(sum(regular))

@@ -1,21 +1,26 @@
-"""What students must not get is found in a release, wherever it was put."""
+"""What students must not get is found in a release, wherever it was put; and the starter is what
+the generator makes of the solution, with stubs that tell students what to do.
+"""
 
 import dataclasses
 import getpass
 import io
 import json
 import re
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from helpers import ROOT
+from helpers import ROOT, SOLUTION, STARTER
 from instructor.course import read_course
 from instructor.datasets.worlds.editions import EDITIONS, EXERCISES
-from instructor.datasets.worlds.exercises import as_json
+from instructor.datasets.worlds.exercises import ANSWERS, SHAPES, as_json
 from instructor.release import build, known_secrets, leaks
-from instructor.release.starter import END, START
+from instructor.release.starter import END, START, find_drift, places, strip_solution, write_starter
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +62,8 @@ HIDDEN = max(re.findall(r"(?ms)^def .*?(?=^\S|\Z)", read("checks/problem1/q1h.py
 GOLD = read("gold/laptop/birth_test.tsv").splitlines()
 PLACES = [row.split("\t")[1] for row in GOLD[10:25]]
 KEPT = read("gold/occupations/test.tsv").splitlines()[7].partition("\t")[0]
-BY_HAND = json.loads(read("solution/problem5/hand_attention.json"))
+SOLVED = json.loads(read("solution/problem5/hand_attention.json"))
+HAND = "problem5/hand_attention.json"
 PHRASE = re.search(r"(?:[a-z]{2,} ){7}", read("rubrics", "3a.tex"))[0].split()
 FULL, LAPTOP = EDITIONS["full"][0], EDITIONS["laptop"][0]
 USER = getpass.getuser()
@@ -85,8 +91,8 @@ PLANTS = [  # file, content, what is said of it
     ("data/x.txt", "\n".join(f"{n}. {p.upper()}" for n, p in enumerate(PLACES)), "in their order"),
     ("data/x.csv", ",".join(reversed(GOLD[5][10:].split(" born?\t"))), "line 1: the name and the"),
     ("data/occupations/dev.tsv", f"{KEPT}\t0", "sentences that are kept for grading"),
-    ("handout/handout.html", f"<td>{BY_HAND['weights'][1]}", "the solution in hand_attention.json"),
-    ("x/hand_attention.json", as_json(BY_HAND | {"output": [[None]]}), "numbers that are for"),
+    ("handout/handout.html", f"<td>{SOLVED['weights'][1]}", "the solution in hand_attention.json"),
+    ("x/hand_attention.json", as_json(SOLVED | {"output": [[None]]}), "numbers that are for"),
     ("problem6/choices.toml", 'architecture = ""\nobjective = "causal-lm"\n', "line 2: a choice"),
     ("src/a.py", f"SEED = {EXERCISES}", "seed of a world"),
     ("src/a.py", f"SEED = {FULL:_}", "seed of a world"),
@@ -131,3 +137,52 @@ def test_documents_show_no_seed_that_could_be_copied():
     patterns = "*.md docs/*.md handout/*.md handout/*.tex instructor/**/*.py src/*.py".split()
     for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
         assert not re.search(r"--(seed|cohort)[ =]\d", path.read_text(encoding="utf-8")), path
+
+
+def test_there_is_no_drift_and_it_would_be_found(tmp_path):
+    assert find_drift() == []
+    write_starter(tmp_path)
+    assert find_drift(tmp_path) == []
+    helper = tmp_path / "helper.py"
+    text = helper.read_bytes()
+    for changed in (text + b"# edited\n", text.replace(b"\n", b"\r\n")):
+        helper.write_bytes(changed)
+        assert find_drift(tmp_path) == ["helper.py"]
+    (tmp_path / "extra.py").write_text("print()\n", encoding="utf-8")
+    write_starter(tmp_path)
+    assert find_drift(tmp_path) == [] and not (tmp_path / "extra.py").exists()
+    shutil.copy(SOLUTION / HAND, tmp_path / HAND)
+    assert find_drift(tmp_path) == [HAND]
+
+
+def test_every_place_is_a_stub_that_names_its_question_or_a_number_to_fill_in():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in STARTER.rglob("*.py"))
+    stubs = re.findall(rf'{START}\n *raise NotImplementedError\("(.*?)"\)\n *{END}', text)
+    assert sorted(stubs) == sorted(f"{place.question}: {place.function}" for place in places())
+    assert len({*stubs}) == len(stubs) >= 70
+    assert {place.question for place in places()} >= {"1c", "1h", "5g", "6a", "6g"}
+    starter, solved = (json.loads((at / HAND).read_text("utf-8")) for at in (STARTER, SOLUTION))
+    blank = {name: [[None] * columns] * rows for name, (rows, columns) in ANSWERS.items()}
+    assert starter == {name: solved[name] for name in SHAPES} | blank
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"# [part 1c]\n    {START}\n    return 1\n",
+        f"{START}\n    return 1\n    {END}\n",
+        f"# [part 1c]\n    {END}\n    return 1\n",
+        f"# [part 1c]\n    {START}\n    {END}\n    pass\n\ndef g():\n    {START}\n    {END}\n    pass",
+    ],
+)
+def test_bad_markers_are_refused(body):
+    with pytest.raises(ValueError, match="bad.py"):
+        strip_solution(f"def f():\n    {body}", "bad.py")
+
+
+def test_output_that_nobody_reads_is_no_error():
+    """As in `python -m instructor ... | head -1`."""
+    command = [sys.executable, "-m", "instructor", "starter", "--check"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b"" and process.wait() == 0
