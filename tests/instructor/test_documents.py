@@ -5,11 +5,9 @@ import subprocess
 
 import pytest
 
-from common.files import UserError
 from helpers import ROOT
 from instructor.commands import parse
-from instructor.documents import tables
-from jobs.targets import PROBLEMS, TARGETS
+from jobs.targets import TARGETS
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 TOP = "src|instructor|tests|docs|benchmarks|handout|data"
@@ -33,24 +31,6 @@ def anchors(text):
     """The anchors that GitHub gives to the headings of a document."""
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in headings}
-
-
-def test_generated_parts_are_up_to_date_and_a_stale_one_is_made_anew(tmp_path, monkeypatch):
-    """CI compares the pages, too, which takes a minute: python -m instructor documents --check."""
-    assert tables.find_stale() == [], "run: python -m instructor documents"
-    page = tmp_path / "README.md"
-    page.write_text("a\n<!-- generated: jobs 5 -->\n\nold\n\n<!-- end -->\nb\n", encoding="utf-8")
-    monkeypatch.setattr(tables, "ROOT", tmp_path)
-    monkeypatch.setattr(tables, "DOCUMENTS", ("README.md",))
-    assert tables.find_stale() == ["README.md"]
-    tables.write()
-    text = page.read_text(encoding="utf-8")
-    assert text.startswith("a\n") and text.endswith("<!-- end -->\nb\n") and "old" not in text
-    assert all(f"`{target.target}`" in text for target in PROBLEMS["5"].targets)
-    assert tables.find_stale() == []
-    page.write_text("<!-- generated: nonsense -->\n\nx\n\n<!-- end -->\n", encoding="utf-8")
-    with pytest.raises(UserError, match="nonsense"):
-        tables.find_stale()
 
 
 def test_links_lead_somewhere_and_files_that_are_named_exist():

@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -315,17 +316,13 @@ def test_what_ran_without_isolation_is_graded_again_with_it(tmp_path, grade):
 def test_what_is_no_fault_of_a_submission_does_not_refuse_it(tmp_path):
     """It is changed or away while it is graded, or there is no room for a copy of it."""
     folder = students(tmp_path, 1) / "student00"
-
-    def a_task():
-        checks, setting = ("1c-0-basic",), session.Setting()
-        return work.Task(digest_submission(folder), str(folder), checks, 1, setting)
-
-    task = a_task()
+    task = work.Task(digest_submission(folder), str(folder), ("1c-0-basic",), 1, session.Setting())
     (folder / "model.py").write_text("# changed\n", encoding="utf-8")
     assert "changed or removed" in work.run(task)["error"]
     folder.rename(tmp_path / "away")
     assert "changed or removed" in work.run(task)["error"]
     shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    task = replace(task, digest=digest_submission(folder))
     limited = f"""
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -333,7 +330,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
 sys.path.insert(0, {str(ROOT)!r})
 import instructor, pickle
 from instructor.grading import work
-print(work.run(pickle.loads({pickle.dumps(a_task())!r})))"""
+print(work.run(pickle.loads({pickle.dumps(task)!r})))"""
     done = subprocess.run([sys.executable, "-c", limited], capture_output=True, encoding="utf-8")
     assert "'stop'" in done.stdout and "File too large" in done.stdout, done.stdout + done.stderr
 

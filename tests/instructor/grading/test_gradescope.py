@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import zipfile
+from functools import partial
 
 import jsonschema
 import pytest
@@ -164,21 +165,16 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
 # In the container
 
 
-def only(*questions, seconds=None):
-    """Lets a container grade these questions alone, each check for so many seconds."""
-
-    def prepare(source):
-        folder = source / "src" / "checks"
-        for part in folder.glob("*/manifest.toml"):
-            part.unlink()
-        text, chosen = manifest_text(), "|".join(questions)
-        if seconds:
-            text = re.sub("(?m)^seconds = .*", f"seconds = {seconds}", text)
-        other = rf'\[questions\.(?!{chosen})|\[\[check\]\]\nid = "(?!{chosen})'
-        tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
-        (folder / "manifest.toml").write_text("".join(tables), encoding="utf-8")
-
-    return prepare
+def only(source, questions="1c|1d", seconds=None):
+    """Let a container grade these questions alone, each check for so many seconds."""
+    for part in (source / "src" / "checks").glob("*/manifest.toml"):
+        part.unlink()
+    text = manifest_text()
+    if seconds:
+        text = re.sub("(?m)^seconds = .*", f"seconds = {seconds}", text)
+    other = rf'\[questions\.(?!{questions})|\[\[check\]\]\nid = "(?!{questions})'
+    tables = [table for table in re.split(r"(?m)^(?=\[)", text) if not re.match(other, table)]
+    (source / "src" / "checks" / "manifest.toml").write_text("".join(tables), encoding="utf-8")
 
 
 @pytest.mark.full
@@ -211,7 +207,7 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     rows = (DATA / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()[:10]
     claims = [row.partition("\t")[2] for row in rows] + ["Nowhere"] * 90 + [""]
     (folder / "rope.pretrain.dev.predictions").write_text("\n".join(claims), encoding="utf-8")
-    limits = {"hidden": NO_BUBBLEWRAP, "prepare": only("1c", "1d", "1h")}
+    limits = {"hidden": NO_BUBBLEWRAP, "prepare": partial(only, questions="1c|1d|1h")}
     container = run_in_container(archive, tmp_path / "mine", metadata="-", **limits)
     checks = checks_of(container.results)
     assert container.results["extra_data"]["isolation"] == "landlock"
@@ -238,8 +234,7 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
     limits = {"forbidden": forbidden, "hidden": NO_BUBBLEWRAP}
-    prepare = only("1c", "1d", seconds=3)  # it is soon done
-    container = run_in_container(archive, folder, prepare=prepare, **limits)
+    container = run_in_container(archive, folder, prepare=partial(only, seconds=3), **limits)
     results, checks = container.results, checks_of(container.results)
     extra = results["extra_data"]
     assert extra["isolation"] == isolation and extra["state"] == "graded"
@@ -259,7 +254,7 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
 @pytest.mark.landlock
 def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, tmp_path):
     reference = copy_reference(tmp_path / "reference")
-    limits = {"forbidden": LANDLOCK, "hidden": NO_BUBBLEWRAP, "prepare": only("1c", "1d")}
+    limits = {"forbidden": LANDLOCK, "hidden": NO_BUBBLEWRAP, "prepare": only}
     results = run_in_container(archive, reference, **limits).results
     basic = [test for test in checks_of(results).values() if "basic" in test["tags"]]
     assert results["score"] == sum(test["max_score"] for test in basic)
@@ -276,19 +271,20 @@ def test_the_results_are_written_in_time(tmp_path):
     assert late and all("used up" in test["output"] for test in late if "basic" in test["tags"])
 
 
-@pytest.mark.parametrize("fault", ["nothing", "no Python", "time_limit", "settings", "checks"])
-def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fault):
-    def spoil(source):
-        if fault == "time_limit":
-            (source / "time_limit").write_text("0.1", encoding="utf-8")
-        if fault == "settings":
-            (source / "settings.json").unlink()
-        if fault == "checks":
-            shutil.rmtree(source / "src" / "checks" / "given")
+SPOIL = {  # what cannot be graded: an upload of nothing, and what is the autograder's fault
+    "nothing": lambda source: None,
+    "no Python": lambda source: None,
+    "too slow": lambda source: (source / "time_limit").write_text("0.1", encoding="utf-8"),
+    "no settings": lambda source: (source / "settings.json").unlink(),
+    "no checks": lambda source: shutil.rmtree(source / "src" / "checks" / "given"),
+}
 
+
+@pytest.mark.parametrize("fault", SPOIL)
+def test_what_cannot_be_graded_leaves_results_that_say_so(archive, tmp_path, fault):
     environment = {"AUTOGRADER_PYTHON": "/nowhere/python"} if fault == "no Python" else {}
     upload = tmp_path if fault == "nothing" else STARTER
-    results = run_in_container(archive, upload, prepare=spoil, **environment).results
+    results = run_in_container(archive, upload, prepare=SPOIL[fault], **environment).results
     assert checks_of(results) and results["score"] == 0
     refused = "refused", "collect_submission.sh"
     state, advice = refused if fault == "nothing" else ("failed", "Please tell the staff")
