@@ -362,14 +362,10 @@ def test_rosters_of_other_systems(tmp_path, text, ids, looked_up, encoding):
         ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"),
         ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' is also in line 2"),
         ("Name,Email\nAnn,\n", "line 2: Ann has no id"),
-        ('id,name\na,"Ann\n', "this is not CSV"),
-        ("id\na\0\n", "line 2: a NUL character"),
         ("id,name\na,J\udcf6rg\n", "line 2: this is not UTF-8"),
     ],
 )
 def test_a_bad_roster_is_refused_with_its_line(tmp_path, text, part):
-    with pytest.raises(UserError, match="cannot be read"):
-        read_roster(tmp_path / "roster.csv")
     with pytest.raises(UserError, match=part):
         roster(tmp_path, text)
 

@@ -340,8 +340,7 @@ def test_real_submissions(tmp_path):
     (tmp_path / "class").mkdir()
     reference = copy_reference(tmp_path / "reference")
     shutil.make_archive(tmp_path / "class" / "good", "zip", reference)
-    starter, unused = tmp_path / "class" / "starter" / "src" / "submission", ("mingpt*", "*.p*a*")
-    shutil.copytree(STARTER, starter, ignore=shutil.ignore_patterns("__pycache__", *unused))
+    shutil.copytree(STARTER, tmp_path / "class" / "starter" / "src" / "submission")
     (tmp_path / "class" / "page.zip").write_text("<html></html>", encoding="utf-8")
     out = set_up(tmp_path / "out", submissions=["../class"], workers=2)
     real = [sys.executable, "-m", "instructor"]

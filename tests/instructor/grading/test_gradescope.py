@@ -44,11 +44,6 @@ for path, mode in attacks:
         continue
     raise RuntimeError(LOOT + path)
 """
-# Without a user of its own, its threads are counted a few times a second.
-THREADS = """import threading, time
-for _ in range(100):
-    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
-time.sleep(1)"""
 
 
 def gradescope(*arguments):
@@ -139,7 +134,6 @@ GPU = ("--preset", "gpu", "--gold")
         (["a.zip", *GPU, ROOT / "instructor" / "gold" / "laptop"], "does not answer the quest"),
         (["a.zip", *GPU, ROOT / "nowhere"], "is not a folder. Check --gold"),
         (["a.tar"], "name of a zip"),
-        (["."], "name of a zip"),
     ],
 )
 def test_mistakes_are_told_and_nothing_is_written(tmp_path, monkeypatch, arguments, says):
@@ -224,12 +218,9 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     """Where there is no sandbox, the hidden checks don't run, and are locked away."""
-    changes = (
-        Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytearray(3 << 30)"),
-        Fill("finetune", "while True:\n    pass"),
-        Fill("train", THREADS),
-    )
-    folder = make(changes, tmp_path / "hostile")
+    greedy = Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytes(3 << 30)")
+    endless = Fill("finetune", "while True:\n    pass")
+    folder = make((greedy, endless), tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")
