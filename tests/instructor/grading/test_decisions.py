@@ -156,7 +156,6 @@ OVERRIDES = {
     "a person marks": f"ada,,,{PART},1,why",
     "not in this class": ",2,,,,ill",
     "gives 0 to": "ada,,,5f-0-basic,99,why",
-    "neither": "ada,,,5f-0-basic,,why",
     "extension for 'ada' in 2 lines": "ada,1,,,,a\nada,2,,,,b",
 }
 REQUESTS = {

@@ -283,8 +283,6 @@ GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (9
 "Lee, Ann Marie",23,u3,alee2,A
 "Student, Test",99,,,A,
 """
-
-
 COLUMNS = {  # by the assignment's title: the column, and who is excused there
     "hw 5: attention": ("  HW 5:  Attention (98765) ", ["jmueller"]),
     "HW 5: Attention (98765)": ("  HW 5:  Attention (98765) ", ["jmueller"]),
