@@ -11,8 +11,8 @@ from jobs.targets import TARGETS
 
 FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 TOP = "src|instructor|tests|docs|benchmarks|handout|data"
-MADE = r"handout/(answers/)?(\w+\.(pdf|html)|problemN.tex|submission.tex)|instructor/rounds"
-MADE += "|src/submission/submission.zip|src/checks/given"
+MADE = r"(handout|solutions|submission)\.pdf|handout\.html|(answers/)?problemN\.tex|submission\.tex"
+MADE = rf"handout/({MADE})|src/submission/submission.zip|src/checks/given|instructor/rounds"
 WORDS = ["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard", "*.md"]
 PATHS = [ROOT / name for name in subprocess.check_output(WORDS, encoding="utf-8").splitlines()]
 DOCUMENTS = {path: path.read_text(encoding="utf-8") for path in PATHS if path.exists()}

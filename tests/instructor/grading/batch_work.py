@@ -20,9 +20,7 @@ import instructor  # noqa: E402, F401     makes the modules of src/ importable
 
 
 def run(task):
-    """Outcomes that depend on the submission's content, seed and check; files called "kill",
-    "error", "refuse" and "slow" do as they say.
-    """
+    """Outcomes that depend on content, seed and check; files called "kill" do as they say."""
     from autograder import Outcome, Report, Verdict, read_manifest
     from autograder.report import as_dict
     from checks.support.session import MANIFEST
@@ -54,9 +52,7 @@ def run(task):
 
 
 class Here:
-    """An engine that grades in this process; `stop` submissions are graded, then somebody presses
-    Ctrl-C.
-    """
+    """An engine that grades in this process; after `stop` submissions, somebody presses Ctrl-C."""
 
     def __init__(self, run=run, stop=None):
         self.run, self.stop, self.tasks = run, stop, []

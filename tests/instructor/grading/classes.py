@@ -38,9 +38,7 @@ def hand_in(folder, *names):
 
 
 def students(folder, count, **special):
-    """Put folders of submissions into a folder, which is returned; `special` names files to put
-    into some of them.
-    """
+    """The same for so many; `special` names files to put into some of them."""
     hand_in(folder, *(f"student{n:02}" for n in range(count)))
     for name, which in special.items():
         for n in which:
@@ -113,9 +111,7 @@ def decide(tmp_path, *lines, file="overrides.csv"):
 
 
 def with_points(id, points):
-    """The text of the manifest in which a check has other points, and so has its question; without
-    points, it has no such check.
-    """
+    """The text of the manifest with other points for a check; with none, without the check."""
     check, text = MANIFEST.checks[id], manifest_text()
     if not points:
         text = re.sub(rf'(?s)\[\[check\]\]\nid = "{id}".*?(?=\n\[\[check\]\]|\Z)', "", text)
@@ -228,13 +224,8 @@ def make_class(people=200):
         if i % 3 == 0:
             entry.written = {part: MANIFEST.checks[part].points / 2 for part in PARTS}
             entry.comments = {"3b-0-written": "Say how large the query has to be."}
-    if people > 30:
-        _unusual(graded)
-    return graded
-
-
-def _unusual(graded):
-    """A fault of the grader, two who are not graded yet (one in part), and a part marked twice."""
+    if people < 30:
+        return graded
     failed, excused, waiting, untouched, stranger = graded.entries[20:25]
     fail(failed.report, "1c-7-hidden", "grader error", "ProcessError: Cannot allocate memory")
     excused.excused = "Ill for two weeks."
@@ -245,3 +236,4 @@ def _unusual(graded):
     stranger.person = Person("guest", "A. Guest", enrolled=False)
     graded.marked_twice += [("1g-0-written", 1.5, 1), ("1g-0-written", 1, 1)]
     graded.conflicts.append("1g-0-written of Ada: 1.5 by Kim, 1 by Lee.")
+    return graded

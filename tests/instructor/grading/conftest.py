@@ -10,9 +10,7 @@ from instructor.grading import command
 
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """A function that grades the class in tmp_path/out, with the submissions in tmp_path/class; it
-    returns the exit code. Settings stay for later calls; `people` is the text of the roster.
-    """
+    """Grades tmp_path/class into tmp_path/out. Settings stay; `people` is the text of the roster."""
     monkeypatch.setattr(Setting, "isolation", lambda self: None)
     monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
     monkeypatch.setattr("instructor.grading.fingerprint.Fingerprints", fingerprints)

@@ -36,12 +36,8 @@ def run_in_container(
     prepare=lambda source: None,
     **environment,
 ):
-    """Run the autograder of a zip on a folder; returns results.json, {} without it, what was
-    printed, and the exit code.
-
-    Args:
-        forbidden: further system calls that fail. hidden: files of the machine that are not there.
-        prepare: may change what was unpacked. environment: of the autograder.
+    """Run the autograder of a zip on a folder: results.json, the output and the exit code.
+    `forbidden` system calls fail, `hidden` files are empty; `prepare` may change what was unpacked.
     """
     require_container()
     with tempfile.TemporaryDirectory() as folder:

@@ -30,9 +30,7 @@ def origin(tmp_path):
 
 @pytest.fixture
 def take(tmp_path):
-    """A function that takes the commit that counts of the one clone; returns the submission, its
-    problem or the remarks, and the files; or why it cannot be read.
-    """
+    """Takes the commit that counts: the submission, its problem or the remarks, and the files."""
 
     def take(at=DEADLINE, **options):
         (found,) = find_submissions(tmp_path / "class")
@@ -314,7 +312,7 @@ SETTINGS |= {"remote.origin.url": "ssh://example.invalid/hw5", "remote.origin.pr
 SETTINGS |= {"extensions.partialClone": "origin"}
 
 
-def test_nothing_of_a_clone_runs(tmp_path, own, take):
+def test_nothing_of_a_clone_runs_and_no_setting_counts(tmp_path, own, take, monkeypatch):
     """No setting, hook, filter or pager that runs a program, nor for an object that is missing."""
     commit(own, EARLY, {".gitattributes": "* filter=evil diff=evil\n"})
     marker, script, blob = tmp_path / "marker", tmp_path / "harm.sh", hash_of(own)
@@ -333,20 +331,15 @@ def test_nothing_of_a_clone_runs(tmp_path, own, take):
     subprocess.run(["git", "status"], cwd=own, capture_output=True)
     assert marker.exists(), "the attack works on whoever runs git there"
     marker.unlink()
+    other = student(tmp_path / "other", EARLY, EARLY)
+    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n", encoding="utf-8")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))  # as in a hook that starts the grading
+    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / ".git/objects"))
     found = take()[0]
     assert found.source.is_file() and not found.problem and not marker.exists()
     (own / ".git/objects" / blob[:2] / blob[2:]).unlink()
     assert "lacks model.py" in take()[1] and not marker.exists()
-
-
-def test_the_graders_own_settings_of_git_do_not_count(tmp_path, own, take, monkeypatch):
-    """Such as GIT_DIR, which a hook that starts the grading has set."""
-    other = student(tmp_path / "other", EARLY, EARLY)
-    (tmp_path / "config").write_text("[core]\n\tbigFileThreshold = nonsense\n", encoding="utf-8")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    monkeypatch.setenv("GIT_ALTERNATE_OBJECT_DIRECTORIES", str(other / ".git/objects"))
-    assert not take()[0].problem
 
 
 def test_a_replaced_commit_is_not_the_one_that_counts(own, take):

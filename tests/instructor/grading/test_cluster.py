@@ -1,6 +1,4 @@
-"""Grading on a cluster: the same grades, nobody else's code, and a sentence where it cannot be
-reached.
-"""
+"""Grading on a cluster: the same grades, and a sentence where it cannot be reached."""
 
 import os
 import re

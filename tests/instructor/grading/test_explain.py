@@ -1,6 +1,4 @@
-"""What people can be told about a grade: root causes, everything that was found, and questions for
-a talk about one's own code.
-"""
+"""What can be said of a grade: root causes, all that was found, and questions for a talk."""
 
 import os
 import shlex

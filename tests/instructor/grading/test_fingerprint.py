@@ -70,12 +70,9 @@ def test_our_code_counts_where_it_is_built_on_and_given_files_everywhere(tmp_pat
     ours, given = map(shutil.copytree, (SOLUTION, STARTER), (tmp_path / "ours", tmp_path / "given"))
     monkeypatch.setattr(Setting, "reference", ours)
     monkeypatch.setattr("instructor.grading.fingerprint.GIVEN", given)
-    some, encoder = {*"1c 1h 5d 5e 5f 5g".split()}, "problem5/encoder.py"
-    changes = {
-        given / encoder: set(),
-        ours / encoder: {"5e", "5f", "5g"},
-        given / "trainer.py": some,
-    }
+    some, on_encoder = {*"1c 1h 5d 5e 5f 5g".split()}, {"5e", "5f", "5g"}
+    encoders = {given / "problem5/encoder.py": set(), ours / "problem5/encoder.py": on_encoder}
+    changes = encoders | {given / "trainer.py": some}
     for path, touched in changes.items():
         before = Fingerprints(WHOLE, Setting(hidden=True)).wanted
         path.write_text("# changed\n", encoding="utf-8")

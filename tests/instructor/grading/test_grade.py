@@ -1,6 +1,4 @@
-"""Grading a class: nothing is lost, nothing is graded twice, and one bad submission stops nobody
-else's.
-"""
+"""Grading a class: nothing is lost or graded twice, and no bad submission stops another one's."""
 
 import os
 import pickle

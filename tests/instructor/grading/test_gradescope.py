@@ -85,8 +85,9 @@ def test_the_zip_has_no_students_package_and_no_seed_but_its_own(archive, tmp_pa
     assert archive.stat().st_size < 20 << 20
 
 
-@pytest.fixture
-def cohort(tmp_path):
+@pytest.mark.parametrize("where", ["", "laptop"])
+def test_a_cohort_of_ones_own_takes_the_place_of_ours(tmp_path, where):
+    """The data of problem 5 may lie in the preset's folder, too, and its answers above that."""
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)
@@ -94,26 +95,19 @@ def cohort(tmp_path):
     answers = "".join(f"{question}\tAtlantis\n" for question in questions)
     (gold / "laptop").mkdir()
     (gold / "laptop" / "birth_test.tsv").write_text(answers, encoding="utf-8")
-    return "--preset", "laptop", "--data", data / "laptop", "--gold", gold
-
-
-@pytest.mark.parametrize("where", ["", "laptop"])
-def test_a_cohort_of_ones_own_takes_the_place_of_ours(cohort, tmp_path, where):
-    """The data of problem 5 may lie in the preset's folder, too, and its answers above that."""
-    data, gold = tmp_path / "data", tmp_path / "gold"
     for name in ("hand_attention.json", "occupations") if where else ():
         (data / name).rename(data / where / name)
-    with zipfile.ZipFile(built(tmp_path, *cohort[:-1], gold / where)) as content:
+    words = "--preset", "laptop", "--data", data / "laptop", "--gold", gold / where
+    with zipfile.ZipFile(built(tmp_path, *words)) as content:
         assert b"Atlantis" in content.read("instructor/gold/laptop/birth_test.tsv")
         assert "data/wiki.txt" not in content.namelist()
         mine = {f"data/{name}": data / where / name for name in EXERCISES}
         mine |= {f"instructor/gold/{name}": gold / name for name in GOLD_EXERCISES}
         for name, path in mine.items():
             assert content.read(name) == path.read_bytes() != (ROOT / name).read_bytes()
-    for path in (data / where / EXERCISES[0], gold / GOLD_EXERCISES[0]):
+    for option, path in (("data", data / where / EXERCISES[0]), ("gold", gold / GOLD_EXERCISES[0])):
         kept = path.rename(tmp_path / "kept")
-        says = f"neither in .*Check --{'data' if data in path.parents else 'gold'}"
-        refused(says, tmp_path / "b.zip", *cohort[:-1], gold / where)
+        refused(f"neither in .*Check --{option}", tmp_path / "b.zip", *words)
         kept.rename(path)
     assert not (tmp_path / "b.zip").exists()
 

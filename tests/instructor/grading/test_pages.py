@@ -1,6 +1,4 @@
-"""The pages: what they say, what they keep to themselves, and that nothing in them obeys a
-stranger. Numbers about a class, and who counts in them.
-"""
+"""The pages: what they say and keep to themselves; numbers about a class, and who counts."""
 
 import csv
 import json
@@ -59,9 +57,7 @@ def out(graded, tmp_path_factory):
 
 
 def class_with(text="plain", handout="", compared=None, **changes):
-    """A class of one, and of somebody absent, in which everything that strangers write is `text`;
-    changes: of the entry.
-    """
+    """A class of one, for whom strangers write `text` everywhere, and of somebody absent."""
     report = full_report()
     report["notices"], report["checks"][0]["hints"] = [text], [text]
     for id in ("1c-0-basic", "1h-5-hidden"):

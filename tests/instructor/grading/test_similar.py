@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import zipfile
 from types import SimpleNamespace
 
 import pytest
@@ -37,9 +36,8 @@ def reorder(text):
     return "".join([parts[0], *reversed(parts[1:])])
 
 
-@pytest.fixture
-def similar(tmp_path, monkeypatch, capsys):
-    """A function that compares {person: folder or zip}; returns what is printed."""
+def test_copies_are_found_and_independent_work_is_not(tmp_path, monkeypatch, capsys):
+    """The starter and the reference, of which everybody may have much, are like nobody's."""
 
     def similar(sources, *options):
         graded = SimpleNamespace(sources=sources)
@@ -47,11 +45,6 @@ def similar(tmp_path, monkeypatch, capsys):
         assert cli("similar", tmp_path, *options) == 0
         return capsys.readouterr().out
 
-    return similar
-
-
-def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
-    """The starter and the reference, of which everybody may have much, are like nobody's."""
     people = {name: make(right.changes, tmp_path / name) for name, right in RIGHT.items()}
     assert "Pairs with a similarity above 0.6: 0." in similar({BEGINNER: people[BEGINNER]})
     assert not (tmp_path / "similar.html").exists()
@@ -68,9 +61,7 @@ def test_copies_are_found_and_independent_work_is_not(tmp_path, similar):
             path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     for name in (EVIL, "renamed"):
         shutil.copy(RESULTS / PARAMS, people[name])
-    with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
-        for path in people[EVIL].iterdir():
-            archive.write(path, "hw/" + path.name)
+    shutil.make_archive(tmp_path / "zipped", "zip", tmp_path, people[EVIL].name)
     given = {"zipped": tmp_path / "zipped.zip", "starter": GIVEN, "reference": SOLUTION}
     printed = similar(people | given, "--threshold", 0.3)
     short = set(re.findall(r"(?m)^  (\S+) was left out: It has too little code", printed))

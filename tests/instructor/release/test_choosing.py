@@ -1,6 +1,4 @@
-"""A release of some problems: it has these and no trace of the others, it works, and a class is
-graded by it.
-"""
+"""A release of some problems: it has these and no trace of the others, and works."""
 
 import json
 import re

@@ -1,6 +1,4 @@
-"""What students must not get is found in a release, wherever it was put; and the starter is what
-the generator makes of the solution, with stubs that tell students what to do.
-"""
+"""What students must not get is found in a release; and what the starter is."""
 
 import dataclasses
 import getpass

@@ -1,6 +1,4 @@
-"""Nothing that students get could be pasted to earn points: no released file shares a solution's
-code, and no function of the jobs and the checks answers a question.
-"""
+"""No released file shares a solution's code, and no released function answers a question."""
 
 import contextlib
 import functools
@@ -106,9 +104,7 @@ def answered(module, name, ids):
 
 @functools.cache
 def questions(ids):
-    """Inputs and the right part of a reply, by check, probe, function, given inputs, and part; but
-    for parts that the inputs have or describe, and those that hardly differ.
-    """
+    """Inputs and the right part of a reply, by what is asked; but for parts that the inputs have."""
     found, rounds = {}, [(id, round) for id in ids for round in Rounds().rounds(id)]
     for id, call in ((id, call) for id, round in rounds for call in round):
         inputs = {name: value for name, value in call.inputs.items() if value is not None}

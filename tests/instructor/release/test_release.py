@@ -1,6 +1,4 @@
-"""The release: what students need and nothing else, the same bytes every time, and a smoke test of
-it.
-"""
+"""The release: what students need and nothing else, the same bytes, and its proof."""
 
 import dataclasses
 import json
