@@ -1,6 +1,4 @@
-"""Classes for tests: folders that are handed in, commands on them in this process, clones with
-commits at set times, and an invented class of 200 people with grades.
-"""
+"""Classes for tests: what is handed in, commands on it, clones, and an invented class."""
 
 import csv
 import json

@@ -333,7 +333,6 @@ def _write_version_2(path, new, folder):
 
 
 def test_totals_that_change_with_more_than_checks_have_a_reason(tmp_path, grade, capsys):
-    """Refused, then not; a fault of the grader; excused by the gradebook; many checks at once."""
     folder = hand_in(tmp_path / "class", "ada_11_1_a.zip", "ben_12_2_a.zip")
     (folder / "ada_11_1_a.zip" / "refuse").touch()
     (folder / "ben_12_2_a.zip" / "error").touch()

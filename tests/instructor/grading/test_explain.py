@@ -180,7 +180,6 @@ EVIL = "</pre><script>alert(1)</script>\x1b[31m\u202e[a](b)"
 
 @pytest.fixture
 def talkers(tmp_path, monkeypatch):
-    """A class of the reference, of one with a hostile name and code, and of one who is absent."""
     folder = copy_reference(tmp_path / "submission")
     for path in folder.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -18,9 +18,7 @@ CODE = (SOLUTION / "model.py").read_bytes()
 
 
 def lay(folder, names):
-    """Put into a folder, by names with " | " between: zips, or files, with the code of a
-    submission; "name -> target", a link; "name/", an empty folder. Returns the folder.
-    """
+    """Put files with code into a folder, by names with " | " between; "a -> b" is a link."""
     for name in names.split(" | "):
         path = folder / name.partition(" -> ")[0]
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -87,7 +87,6 @@ def test_the_zip_has_no_students_package_and_no_seed_but_its_own(archive, tmp_pa
 
 @pytest.mark.parametrize("where", ["", "laptop"])
 def test_a_cohort_of_ones_own_takes_the_place_of_ours(tmp_path, where):
-    """The data of problem 5 may lie in the preset's folder, too, and its answers above that."""
     data, gold = tmp_path / "data", tmp_path / "gold"
     shutil.copytree(DATA, data / "laptop")
     write_exercises(7, data, gold)

@@ -173,7 +173,6 @@ STATES = {  # state on the page of the class | cell for Canvas | remark | words 
 
 @pytest.mark.parametrize("state", STATES)
 def test_pages_and_gradebooks_say_what_the_state_of_a_submission_means(state):
-    """What has no grade yet changes nothing in Canvas, nor what it has for somebody excused."""
     changes = STATES[state]
     of_class, cell, remark, words = (text.strip() for text in state.split("|"))
     graded = class_with(**changes)

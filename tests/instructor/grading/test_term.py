@@ -1,7 +1,4 @@
-"""A term that is disturbed at random moments ends with the grades of one that is not: two batches
-in two folders, a check that is added, one that is repeated, other rules, decisions of the staff, two
-markers who differ, and a request. Every command is killed or interrupted until it completes.
-"""
+"""A term that is disturbed at random moments ends with the grades of one that is not."""
 
 import os
 import random

@@ -72,7 +72,6 @@ def test_a_set_that_makes_no_sense_is_refused(tmp_path, of_course, problems, giv
 
 
 def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
-    """So that `given` names all that a class gets: no other question's place is in these files."""
     for number in PROBLEMS:
         questions = WHOLE.only([number]).questions
         bases = {base for id in questions for base in WHOLE.bases(id) if base[0] != number}
@@ -155,7 +154,6 @@ def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_co
 
 @pytest.mark.parametrize("kept", ["", "1 / 0\n"])
 def test_the_given_solution_is_ours_in_grading(tmp_path, kept):
-    """Whether a student hands in another file, or none."""
     mine = copy_reference(tmp_path / "mine")
     (mine / "attention.py").unlink()
     if kept:

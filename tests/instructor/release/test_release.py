@@ -86,7 +86,6 @@ def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
         (tmp_path / name).touch()
     for module in (build, gradescope):
         monkeypatch.setattr(module, "ROOT", tmp_path)
-    # a copy without history
     assert set(build.released_files()) == {"src/a.py", "src/mine.py", *build.FILES}
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "src/a.py", "src/result.txt", "src/.b.py", "instructor")
@@ -145,9 +144,7 @@ def test_wrong_settings_of_the_course_are_named(tmp_path):
 
 @pytest.mark.full
 def test_the_same_bytes_every_time(tmp_path):
-    """With another umask, time zone, language, day and name of OUT; and the zip has nothing but
-    these files.
-    """
+    """With another umask, time zone, language, day and name of OUT."""
     out = tmp_path / "other"
     code = "import os, sys; os.umask(0o077); from instructor.__main__ import main; sys.exit(main())"
     words = [sys.executable, "-c", code, "release", out, "--no-handout", "--no-proof"]
