@@ -24,8 +24,6 @@ HOME = "src/submission"  # where a clone has it
 # the command line, with a stand-in for grading
 QUICK = [sys.executable, str(ROOT / "tests" / "instructor" / "grading" / "batch_work.py")]
 
-# Folders and commands
-
 
 def hand_in(folder, *names):
     """Put folders of submissions that differ into a folder, which is returned."""

@@ -16,8 +16,6 @@ from instructor.grading.feedback import feedback_on
 from instructor.grading.finding.people import find_entry
 from instructor.grading.grades import Entry, GradedClass, Person, Submission
 
-# Root causes
-
 MISSING = ["5d-1-basic", "5d-2-basic", "5d-4-hidden", "5e-0-basic", "6a-1-basic"]
 EMPTY = "dataset.py, line 81: ValueError: empty range for randrange() (4, 3, -1)"
 MASKED = "In all 300 examples the masked content has 7 characters. Its length should be random."

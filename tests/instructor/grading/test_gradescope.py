@@ -149,9 +149,6 @@ def test_a_submission_has_one_seed_and_odd_metadata_does_no_harm(tmp_path):
     assert choose_seed(*nothing) != choose_seed(*nothing)
 
 
-# In the container
-
-
 def only(source, questions="1c|1d", seconds=None):
     """Let a container grade these questions alone, each check for so many seconds."""
     for part in (source / "src" / "checks").glob("*/manifest.toml"):

@@ -212,9 +212,6 @@ def test_what_is_released_and_handed_in_is_committed_and_what_is_made_is_not(tre
     assert told == "run.sh: eol: lf\ncollect_submission.bat: eol: crlf\n"
 
 
-# A cohort
-
-
 def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, files):
     mine, answers, seeds = cohort
     secret = {path.relative_to(answers).as_posix() for path in answers.rglob("*.tsv")}
