@@ -208,7 +208,8 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
 @pytest.mark.parametrize("forbidden, isolation", [((), "landlock"), (LANDLOCK, "limits")])
 def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     """Where there is no sandbox, the hidden checks don't run, and are locked away."""
-    greedy = Fill("CharCorruptionDataset.__getitem__", "print('x' * 10**6)\nreturn bytes(3 << 30)")
+    much = "print('x' * 10**6)\nreturn bytearray(3 << 30)"
+    greedy = Fill("CharCorruptionDataset.__getitem__", much)
     endless = Fill("finetune", "while True:\n    pass")
     folder = make((greedy, endless), tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):

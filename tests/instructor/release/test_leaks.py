@@ -50,7 +50,7 @@ def notebook(text):
 def zipped(text):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("1h-2-basic/0", json.dumps({"inputs": text}))
+        file.writestr("1h-2-basic/0", f'{{"inputs": "{text}"}}')
     return content.getvalue()
 
 
