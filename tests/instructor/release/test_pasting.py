@@ -96,8 +96,10 @@ def answered(module, name, ids):
     for (id, *_), calls in questions(ids).items():
         for way, convert in itertools.product(range(6), (deepcopy, as_tensors)):
             given = ((map(convert, ways(inputs)[way]), right) for inputs, right in calls)
-            holding = (holds(called(function, arguments), right) for arguments, right in given)
-            if all(time.monotonic() < until and held for held in holding):
+            if all(
+                time.monotonic() < until and holds(called(function, arguments), right)
+                for arguments, right in given
+            ):
                 found.append(f"{module}.{name} answers {id}")
     return found
 
@@ -114,8 +116,11 @@ def questions(ids):
             if part != "arguments" and not holds(inputs, right):
                 found.setdefault(key, []).append((inputs, right))
     found = {key: calls[:TRIED] for key, calls in found.items()}
-    many = {key for key, calls in found.items() if len({repr(r) for _, r in calls}) >= FEWEST}
-    return {key: found[key] for key in many}
+    return {key: calls for key, calls in found.items() if len(replies(calls)) >= FEWEST}
+
+
+def replies(calls):
+    return {repr(round(right, 6) if isinstance(right, float) else right) for _, right in calls}
 
 
 def functions(module):
