@@ -116,10 +116,10 @@ DOWNLOADS = {
         f"Bo_13_{M}onlinetext.html": None,
     },
     "": {  # only files lose the ends of their names: an id may have a dot
-        "ada@uni.py/model.py": ("ada@uni.py", "", None, ""),
-        "bob.zip": ("bob", "", None, ""),
-        "eve.git/model.py": ("eve.git", "", None, ""),
-        "j.doc/model.py": ("j.doc", "", None, ""),
+        "ada@uni.py/model.py": ("ada@uni.py", "any=ada@uni.py", None, ""),
+        "bob.zip": ("bob", "any=bob", None, ""),
+        "eve.git/model.py": ("eve.git", "any=eve.git", None, ""),
+        "j.doc/model.py": ("j.doc", "any=j.doc", None, ""),
     },
 }
 
