@@ -118,7 +118,7 @@ DOWNLOADS = {
     "": {  # only files lose the ends of their names: an id may have a dot
         "ada@uni.py/model.py": ("ada@uni.py", "any=ada@uni.py", None, ""),
         "bob.zip": ("bob", "any=bob", None, ""),
-        "eve.git/model.py": ("eve.git", "any=eve.git", None, ""),
+        "eve.git/model.py": ("eve", "any=eve", None, ""),
         "j.doc/model.py": ("j.doc", "any=j.doc", None, ""),
     },
 }
