@@ -118,9 +118,6 @@ def with_points(id, points):
     return text
 
 
-# Clones
-
-
 def git(folder: Path, *words: str, when: str = "2026-02-10 12:00 +0000") -> str:
     own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     own |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
@@ -157,8 +154,6 @@ def clone(origin: Path, to: Path, *options: str) -> Path:
     git(to.parent, "clone", "--quiet", *options, origin.as_uri(), str(to))
     return to
 
-
-# Grades
 
 MANIFEST = read_manifest(ROOT / "src" / "checks" / "manifest.toml")
 CODED = [check.id for check in MANIFEST.checks.values() if check.coded]

@@ -46,6 +46,13 @@ for path, mode in attacks:
 """
 
 
+# Without a user of its own, its threads are counted a few times a second.
+THREADS = """import threading, time
+for _ in range(100):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(1)"""
+
+
 def gradescope(*arguments):
     args = parse(["gradescope", *map(str, arguments)])
     assert args.run(args) == 0
@@ -211,7 +218,7 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     much = "print('x' * 10**6)\nreturn bytearray(3 << 30)"
     greedy = Fill("CharCorruptionDataset.__getitem__", much)
     endless = Fill("finetune", "while True:\n    pass")
-    folder = make((greedy, endless), tmp_path / "hostile")
+    folder = make((greedy, endless, Fill("train", THREADS)), tmp_path / "hostile")
     for name in ("attention.py", "dataset.py"):
         text = HOSTILE + (folder / name).read_text(encoding="utf-8")
         (folder / name).write_text(text, encoding="utf-8")

@@ -48,8 +48,6 @@ def test_a_pasted_solution_is_found(tmp_path, name):
         assert len(re.sub(r"\s", "", body)) < 160, "a solution as long as this one should be found"
 
 
-# Calls of released functions with the inputs of rounds
-
 TRIED, FEWEST = 12, 3  # inputs of each question, and different replies: fewer may be chance
 SECONDS, MOST = 1, 3  # for a call, and for a function: what takes longer trains or plots
 BASIC = tuple(id for id in all_draws() if id.endswith("basic"))
