@@ -15,11 +15,10 @@ from instructor.grading import graded_class
 from instructor.grading.similar import THRESHOLD, between_markers, equal_files, read_code
 from instructor.grading.similar_weights import near, read_weights
 from instructor.mistakes.patches import make
-from right.problem1.solutions import RIGHT as MANY
 from right.problem1.whole import RIGHT as WHOLE
 
 NAMES = {"truncated": "abschnitt", "masked_string": "kette", "position": "stelle"}
-RIGHT = {right.name: right for right in MANY + WHOLE}
+RIGHT = {right.name: right for right in WHOLE}
 BEGINNER = "beginner_with_loops"
 EVIL = "<script>alert(1)</script>"
 PARAMS = "vanilla.finetune.params"

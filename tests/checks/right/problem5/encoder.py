@@ -1,20 +1,19 @@
-"""Right submissions that build the encoder in other ways: attention, positions, LayerNorm, layers,
-pooling.
-"""
-from instructor.mistakes.patches import Edit, Fill, Right
+"""The encoder in other ways: attention, positions, LayerNorm, layers, pooling."""
 
-RIGHT = [
-    Right("encoder_einsum", "Attention by einsum, with a large negative number for padding; "
-          "LayerNorm as one product and one sum; an embedding of PAD that is not trained.", (
-        Edit("encoder.py", "nn.Embedding(config.vocab_size, config.n_embd)",
-             "nn.Embedding(config.vocab_size, config.n_embd, padding_idx=PAD)"),
-        Fill("MultiHeadAttention", r'''
+from right import read
+from right.problem5.encoder_training import TRAININGS
+
+LOADERS, MOMENTUM, EARLY_END = (training.changes for training in TRAININGS)
+RIGHT = read(r'''
+=== encoder_einsum: einsum, a large negative number for padding, LayerNorm as a product and a sum
+--- encoder.py: nn.Embedding(config.vocab_size, config.n_embd)
+nn.Embedding(config.vocab_size, config.n_embd, padding_idx=PAD)
+--- MultiHeadAttention
 if n_embd % n_head:
     raise ValueError(f"{n_head} heads cannot share n_embd = {n_embd} evenly")
 self.n_head, self.head_dim, self.rate = n_head, n_embd // n_head, dropout
 self.qkv, self.proj = nn.Linear(n_embd, 3 * n_embd), nn.Linear(n_embd, n_embd)
-'''),
-        Fill("MultiHeadAttention.forward", r'''
+--- MultiHeadAttention.forward
 qkv = self.qkv(x).unflatten(-1, (3, self.n_head, self.head_dim))
 q, k, v = qkv.unbind(2)
 scores = torch.einsum("bihd,bjhd->bhij", q * self.head_dim ** -0.5, k)
@@ -24,23 +23,18 @@ scores = scores.masked_fill(key_padding_mask[:, None, None, :], -1e9)
 weights = scores.softmax(-1) * ~key_padding_mask.all(1)[:, None, None, None]
 y = torch.einsum("bhij,bjhd->bihd", F.dropout(weights, self.rate, self.training), v)
 y = self.proj(y.flatten(2))
-'''),
-        Fill("sinusoidal_positions", r'''
+--- sinusoidal_positions
 position = torch.arange(max_len).unsqueeze(1)
 div_term = torch.exp(torch.arange(0, n_embd, 2) * (-math.log(10000.0) / n_embd))
 table = torch.zeros(max_len, n_embd)
 table[:, 0::2] = torch.sin(position * div_term)
 table[:, 1::2] = torch.cos(position * div_term)
-'''),
-        Fill("LayerNorm.forward", r'''
+--- LayerNorm.forward
 variance, mean = torch.var_mean(x, dim=-1, unbiased=False, keepdim=True)
 scale = torch.rsqrt(variance + self.eps) * self.weight
 y = x * scale + (self.bias - mean * scale)
-'''),
-    )),
-    Right("encoder_loops_over_heads", "A loop over the heads, which slices the weights of qkv; "
-          "-inf where rows are not empty; pooling by matrix products.", (
-        Fill("MultiHeadAttention", r'''
+=== encoder_loops_over_heads: a loop over heads slices qkv's weights; pooling by matrix products
+--- MultiHeadAttention
 head_dim, rest = divmod(n_embd, n_head)
 if rest != 0:
     raise ValueError("n_embd=%d is not divisible by n_head=%d" % (n_embd, n_head))
@@ -49,8 +43,7 @@ self.head_dim = head_dim
 self.drop = torch.nn.Dropout(p=dropout)
 self.proj = nn.Linear(n_embd, n_embd, bias=True)
 self.qkv = nn.Linear(n_embd, n_embd * 3, bias=True)
-'''),
-        Fill("MultiHeadAttention.forward", r'''
+--- MultiHeadAttention.forward
 n = x.shape[-1]
 queries, keys, values = torch.split(self.qkv(x), n, dim=2)
 outputs, maps = [], []
@@ -69,18 +62,15 @@ for h in range(self.n_head):
     outputs.append(torch.bmm(self.drop(probs), values[..., part]))
 weights = torch.stack(maps, dim=1)
 y = self.proj(torch.cat(outputs, dim=-1))
-'''),
-        Fill("sinusoidal_positions", r'''
+--- sinusoidal_positions
 table = torch.tensor([[math.sin(t / 10000 ** (j / n_embd)) if j % 2 == 0 else math.cos(t / 10000 ** ((j - 1) / n_embd))
                        for j in range(n_embd)] for t in range(max_len)])
-'''),
-        Fill("LayerNorm.forward", r'''
+--- LayerNorm.forward
 mu = x.sum(-1, keepdim=True) / x.size(-1)
 var = ((x - mu) * (x - mu)).sum(-1, keepdim=True) / x.size(-1)
 y = (x - mu) / (var + self.eps) ** 0.5
 y = y * self.weight + self.bias
-'''),
-        Fill("Encoder.forward", r'''
+--- Encoder.forward
 pad = idx.eq(PAD)
 x = self.tok_emb(idx)
 if self.config.positions == "learned":
@@ -98,11 +88,8 @@ if self.config.pooling == "mean":
 elif self.config.pooling == "cls":
     x = x.select(1, 0)
 logits = self.head(x)
-'''),
-    )),
-    Right("encoder_three_views", "Three slices of qkv's output with a helper of their own; the "
-          "mask is added; the softmax is spared where a row is empty.", (
-        Fill("MultiHeadAttention.forward", r'''
+=== encoder_three_views: three slices of qkv's output; an added mask; empty rows spare the softmax
+--- MultiHeadAttention.forward
 def shape(part):
     return part.reshape(x.size(0), x.size(1), self.n_head, -1).permute(0, 2, 1, 3)
 
@@ -120,17 +107,14 @@ if key_padding_mask is not None:
     weights = torch.where(empty, torch.zeros_like(weights), weights)
 y = torch.matmul(self.dropout(weights), v)
 y = self.proj(y.permute(0, 2, 1, 3).contiguous().view(x.shape))
-'''),
-        Fill("sinusoidal_positions", r'''
+--- sinusoidal_positions
 columns = torch.arange(n_embd)
 angles = torch.arange(max_len)[:, None] / 10000.0 ** (2 * (columns // 2) / n_embd)
 table = torch.where(columns % 2 == 0, torch.sin(angles), torch.cos(angles))
-'''),
-        Fill("LayerNorm.forward", r'''
+--- LayerNorm.forward
 std = torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + self.eps)
 y = (x - torch.mean(x, -1, True)) / std * self.weight + self.bias
-'''),
-        Fill("EncoderLayer.forward", r'''
+--- EncoderLayer.forward
 residual = x
 h = self.norm1(residual) if self.pre_norm else residual
 h, weights = self.attn(h, key_padding_mask=key_padding_mask, return_weights=True)
@@ -142,11 +126,8 @@ h = self.up(h)
 h = 0.5 * h * (1 + torch.erf(h / math.sqrt(2)))
 h = F.dropout(self.down(h), p=self.dropout.p, training=self.training)
 x = residual + h if self.pre_norm else self.norm2(residual + h)
-'''),
-    )),
-    Right("encoder_baddbmm", "Heads and batch share an axis, as in torch's own code, with baddbmm; "
-          "sums by boolean indexing.", (
-        Fill("MultiHeadAttention.forward", r'''
+=== encoder_baddbmm: heads and batch share an axis, as in torch's code; sums by boolean indexing
+--- MultiHeadAttention.forward
 B, T, C = x.shape
 d = C // self.n_head
 thirds = self.qkv(x).tensor_split(3, -1)
@@ -161,12 +142,10 @@ if key_padding_mask is not None:
 y = torch.bmm(self.dropout(weights), v).view(B, self.n_head, T, d).transpose(1, 2).flatten(2)
 y = F.linear(y, self.proj.weight, self.proj.bias)
 weights = weights.view(B, self.n_head, T, T)
-'''),
-        Fill("sinusoidal_positions", r'''
+--- sinusoidal_positions
 from ..attention import precompute_rotary_emb
 table = precompute_rotary_emb(n_embd, max_len).flip(-1).reshape(max_len, n_embd)
-'''),
-        Fill("Encoder.forward", r'''
+--- Encoder.forward
 keep = idx != PAD
 x = self.tok_emb.weight[idx]
 table = getattr(self, "pos_emb", None)
@@ -182,11 +161,8 @@ if self.config.pooling == "mean":
 if self.config.pooling == "cls":
     x = x[:, 0, :]
 logits = self.head(x)
-'''),
-    )),
-    Right("encoder_empty_rows_apart", "The attention is computed for rows with something in them "
-          "alone; the rest stays 0.", (
-        Fill("MultiHeadAttention.forward", r'''
+=== encoder_empty_rows_apart: attention of rows with something in them alone; the rest stays 0
+--- MultiHeadAttention.forward
 n_head, (B, T, n_embd) = self.n_head, x.shape
 head_dim = n_embd // n_head
 used = torch.ones(B, dtype=torch.bool) if key_padding_mask is None else ~key_padding_mask.all(dim=1)
@@ -199,8 +175,7 @@ weights = torch.zeros(B, n_head, T, T, dtype=x.dtype).index_put((used.nonzero()[
 heads = (self.dropout(attended) @ v).transpose(1, 2).flatten(2)
 y = torch.zeros_like(x).index_put((used.nonzero()[:, 0],), heads)
 y = self.proj(y)
-'''),
-        Fill("EncoderLayer.forward", r'''
+--- EncoderLayer.forward
 parts = [lambda h: self.attn(h, key_padding_mask, True), lambda h: (self.down(F.gelu(self.up(h), approximate="none")), None)]
 for norm, part in zip((self.norm1, self.norm2), parts):
     y, seen = part(norm(x) if self.pre_norm else x)
@@ -208,11 +183,8 @@ for norm, part in zip((self.norm1, self.norm2), parts):
     x = torch.add(x, self.dropout(y))
     if not self.pre_norm:
         x = norm(x)
-'''),
-    )),
-    Right("encoder_softmax_by_hand", "exp and masks without a softmax; PAD is embedded as zeros "
-          "without a position, and zeroed before the pooling, where nothing depends on it.", (
-        Fill("MultiHeadAttention.forward", r'''
+=== encoder_softmax_by_hand: exp and masks; PAD is embedded as zeros, and zeroed before the pooling
+--- MultiHeadAttention.forward
 B, T, C = x.shape
 q, k, v = (part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for part in self.qkv(x).split(C, dim=-1))
 scores = (q @ k.transpose(-1, -2)) / math.sqrt(C // self.n_head)
@@ -221,18 +193,15 @@ top = scores.detach().masked_fill(real == 0, -1e30).amax(dim=-1, keepdim=True)
 raised = torch.exp((scores - top).masked_fill(real == 0, 0.0)) * real
 weights = raised / raised.sum(-1, keepdim=True).clamp(min=1e-9)
 y = self.proj((self.dropout(weights) @ v).transpose(1, 2).reshape(B, T, C))
-'''),
-        Fill("LayerNorm.forward", r'''
+--- LayerNorm.forward
 wide = x.double()
 moments = torch.stack((wide, wide * wide)).mean(-1, keepdim=True)
 variance = (moments[1] - moments[0] ** 2).clamp(min=0)
 y = ((x - moments[0]) / torch.sqrt(variance + self.eps)).to(x.dtype) * self.weight + self.bias
-'''),
-        Edit("encoder.py", "x = self.tok_emb(idx)",
-             "x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   "),
-        Edit("encoder.py", "x = x + self.pos_emb[:T]\n",
-             "x = x + self.pos_emb[:T] * (~padding)[:, :, None]\n"),
-        Edit("encoder.py", "x = self.norm(x)\n        if",
-             "x = self.norm(x).masked_fill(padding[:, :, None], 0.0)\n        if"),
-    )),
-]
+--- encoder.py: x = self.tok_emb(idx)
+x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   
+--- encoder.py: x = x + self.pos_emb[:T]
+x = x + self.pos_emb[:T] * (~padding)[:, :, None]
+--- encoder.py: x = self.norm(x)
+x = self.norm(x).masked_fill(padding[:, :, None], 0.0)
+''', encoder_einsum=LOADERS, encoder_three_views=MOMENTUM, encoder_baddbmm=EARLY_END)

@@ -1,10 +1,10 @@
-"""Right submissions that train, count and measure in other ways (questions 5f and 5g)."""
-from instructor.mistakes.patches import Fill, Right
+"""Training, counting and measuring in other ways (questions 5f and 5g): those of encoder.py."""
 
-RIGHT = [
-    Right("loaders_and_adamw", "It trains by AdamW from a DataLoader, copies with a one-cycle "
-          "learning rate, and measures in four parts.", (
-        Fill("copy_task", r'''
+from right import read
+
+TRAININGS = read(r'''
+=== loaders_and_adamw: AdamW, a DataLoader, a one-cycle learning rate, four parts
+--- copy_task
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
 schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=steps, pct_start=0.15)
 model.train()
@@ -27,11 +27,9 @@ with torch.inference_mode():
         count += int((y >= 0).sum())
         gap = max(gap, (short - long).abs().amax(dim=-1).masked_fill(x == PAD, 0.0).max().item())
 loss = total / count
-'''),
-        Fill("BagOfWords.forward", r'''
+--- BagOfWords.forward
 logits = F.embedding_bag(idx, self.weight.weight, mode="mean", padding_idx=PAD) + self.bias
-'''),
-        Fill("train_classifier", r'''
+--- train_classifier
 torch.manual_seed(seed)
 from torch.utils.data import DataLoader, TensorDataset
 dice = torch.Generator().manual_seed(seed)
@@ -49,8 +47,7 @@ for _ in range(epochs):
         summed += loss.item()
     losses.append(summed / len(x))
 model.eval()
-'''),
-        Fill("accuracy", r'''
+--- accuracy
 was = model.training
 model.train(False)
 answers = []
@@ -59,23 +56,18 @@ with torch.inference_mode():
         answers.append(model(x[start:start + batch_size]).max(dim=1).indices)
 model.train(was)
 right = float((torch.cat(answers) == y).sum())
-'''),
-        Fill("attention_entropy", r'''
+--- attention_entropy
 logs = torch.where(weights > 0, weights, torch.ones_like(weights)).log()
 rows = -(weights * logs).sum(dim=-1)                # (B, n_head, T)
 counts = (~key_padding_mask).float()
 entropy = torch.einsum("bht,bt->h", rows, counts) / counts.sum()
-'''),
-    )),
-    Right("descent_with_momentum", "It trains by gradient descent with momentum and a log-softmax. "
-          "It looks at a few copies in evaluation mode every 50 steps, and goes back to training.", (
-        Fill("BagOfWords.forward", r'''
+=== descent_with_momentum: momentum, a log-softmax; a look in evaluation mode every 50 steps
+--- BagOfWords.forward
 real = (idx != PAD).float()
 hot = F.one_hot(idx, self.weight.num_embeddings).float() * real.unsqueeze(-1)
 share = hot.sum(1) / real.sum(1, keepdim=True).clamp_min(1.0)
 logits = share @ self.weight.weight + self.bias
-'''),
-        Fill("train_classifier", r'''
+--- train_classifier
 torch.manual_seed(seed)
 optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
 N = len(x)
@@ -92,15 +84,13 @@ for epoch in range(epochs):
         total += float(loss) * len(chosen)
     losses += [total / N]
 model.eval()
-'''),
-        Fill("attention_entropy", r'''
+--- attention_entropy
 heads = []
 for h in range(weights.size(1)):
     rows = torch.special.entr(weights[:, h]).sum(dim=-1)
     heads.append(rows[~key_padding_mask].mean())
 entropy = torch.stack(heads)
-'''),
-        Fill("copy_task", r'''
+--- copy_task
 groups = [{"params": [p for p in model.parameters() if p.dim() > 1]}, {"params": [p for p in model.parameters() if p.dim() <= 1]}]
 optimizer = torch.optim.Adam(groups, lr=3e-3, betas=(0.9, 0.99))
 watched = copy_batch(32, generator)
@@ -128,11 +118,8 @@ with torch.no_grad():
     extended[:, :16] = x
     other = model(extended)[:, :16]
     gap = ((out - other).abs() * (x != PAD)[:, :, None]).max().item()
-'''),
-    )),
-    Right("early_end_and_random_generators", "The copy task ends as soon as a running mean of its "
-          "loss is small; training draws orders with NumPy and Python.", (
-        Fill("copy_task", r'''
+=== early_end: copying ends once the loss is small; NumPy and Python draw orders
+--- copy_task
 adam = torch.optim.NAdam(model.parameters(), lr=2e-3, betas=(0.9, 0.98))
 decay = torch.optim.lr_scheduler.CosineAnnealingLR(adam, steps)
 running = None
@@ -159,15 +146,13 @@ def measure(x, y):
     return float(sum(picked) / len(picked)), float((plain - longer)[x.ne(PAD)].abs().max())
 
 loss, gap = measure(*copy_batch(512, generator))
-'''),
-        Fill("BagOfWords.forward", r'''
+--- BagOfWords.forward
 rows = []
 for row in idx:
     tokens = row[row != PAD]
     rows.append(self.weight(tokens).mean(dim=0) + self.bias if len(tokens) else self.bias)
 logits = torch.stack(rows)
-'''),
-        Fill("train_classifier", r'''
+--- train_classifier
 import random
 import numpy as np
 torch.manual_seed(seed)
@@ -187,11 +172,8 @@ for _ in range(epochs):
         seen.extend(each.tolist())
     losses.append(float(np.mean(seen)))
 model.eval()
-'''),
-        Fill("attention_entropy", r'''
+--- attention_entropy
 safe = weights.clamp(min=1e-12)
 rows = -(safe * safe.log()).sum(dim=-1).masked_fill(key_padding_mask[:, None, :], 0.0)
 entropy = rows.sum(dim=(0, 2)) / (~key_padding_mask).sum()
-'''),
-    )),
-]
+''')

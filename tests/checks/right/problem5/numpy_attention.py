@@ -1,23 +1,35 @@
-"""Right attention in NumPy and right scaling experiments that look different, and numbers by hand
-with other roundings.
-"""
+"""Attention in NumPy and scaling experiments; other roundings by hand."""
+
 import json
 
-from instructor.mistakes.patches import Edit, Fill, Right, Text
+from instructor.mistakes.patches import Text
 from instructor.release.starter import SOLUTION
+from right import read
 
 GIVEN = json.loads((SOLUTION / "problem5" / "hand_attention.json").read_text(encoding="utf-8"))
+SORTED = json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")
 
 
-def hand(before: str = "", **matrices) -> Text:
+def hand(before="", **matrices):
     """The right file with some entries replaced or added, and some text before it."""
-    return Text("hand_attention.json", before + json.dumps({**GIVEN, **matrices}))
+    return (Text("hand_attention.json", before + json.dumps({**GIVEN, **matrices})),)
 
 
-RIGHT = [
-    Right("numpy_einsum", "einsum for both products, a softmax function of its own; the norm of "
-          "the Jacobian by a stable formula without the matrix.", (
-        Edit("numpy_attention.py", "import math\n", '''import math
+def each(name, change):
+    """A matrix with each of its numbers changed."""
+    return {name: [[change(x) for x in row] for row in GIVEN[name]]}
+
+
+HANDS = {
+    "numpy_einsum": hand(**each("weights", lambda x: round(x, 3))),
+    "numpy_errstate": (Text("hand_attention.json", SORTED),),
+    "numpy_float64_within": hand("\ufeff", remark="a byte-order mark first", **each("scores", float)),
+    "numpy_sums": hand(**each("output", lambda x: x + 0.0009)),
+}
+RIGHT = read(r'''
+=== numpy_einsum: einsum, a function softmax, the Jacobian's norm by a stable formula
+--- numpy_attention.py: import math
+import math
 
 
 def softmax(z, mask=None):
@@ -32,16 +44,14 @@ def softmax(z, mask=None):
     total = e.sum(-1, keepdims=True)
     return np.divide(e, total, out=np.zeros_like(e), where=total > 0)
 
-'''),
-        Fill("attention", '''
+--- attention
 if not all(x.dtype == np.float32 for x in (Q, K, V)):
     Q, K, V = Q.astype(float), K.astype(float), V.astype(float)
 if Q.shape[-1] != K.shape[-1] or K.shape[-2] != V.shape[-2]:
     raise ValueError(f"shapes do not fit: {Q.shape}, {K.shape}, {V.shape}")
 z = np.einsum("...qd,...kd->...qk", Q, K) * Q.shape[-1] ** -0.5
 output = np.einsum("...qk,...kv->...qv", softmax(z, mask), V)
-'''),
-        Fill("scaling_experiment", '''
+--- scaling_experiment
 rng = np.random.default_rng(seed)
 q = rng.standard_normal((n_query, d_k))
 k = rng.standard_normal((n_key, d_k))
@@ -57,12 +67,8 @@ for label, factor in [("unscaled", 1), ("scaled", 1 / math.sqrt(d_k))]:
     squares = (p2 * (1 - p) ** 2).sum(axis=1) + (p2 * (p2.sum(axis=1, keepdims=True) - p2).clip(0)).sum(axis=1)
     result[label] = {"variance": float(np.mean(z ** 2) - np.mean(z) ** 2), "entropy": float(np.mean(entropy)),
                      "saturation": float(sum(p.max(axis=1) > 0.9)) / n_query, "gradient_norm": float(np.median(np.sqrt(squares)))}
-'''),
-        hand(weights=[[round(x, 3) for x in row] for row in GIVEN["weights"]]),
-    )),
-    Right("numpy_errstate", "It lets infinities be, silences NumPy, and mends NaN at the end; it "
-          "loops over queries in the experiment alone.", (
-        Fill("attention", '''
+=== numpy_errstate: infinities are let be, NaN mended at the end; a loop over queries
+--- attention
 kind = {x.dtype for x in (Q, K, V)}
 kind = np.float32 if kind == {np.dtype("float32")} else np.float64
 with np.errstate(all="ignore"):
@@ -73,8 +79,7 @@ with np.errstate(all="ignore"):
     weights = np.exp(scores)
     weights = np.nan_to_num(weights / weights.sum(-1, keepdims=True))
 output = np.matmul(weights, V.astype(kind))
-'''),
-        Fill("scaling_experiment", '''
+--- scaling_experiment
 rng = np.random.default_rng(seed)
 q, k = (rng.standard_normal(size=(n, d_k)) for n in (n_query, n_key))
 for scaled in (True, False):
@@ -92,13 +97,8 @@ for scaled in (True, False):
     result["scaled" if scaled else "unscaled"] = {
         "saturation": sum(map(int, s)) / len(s), "gradient_norm": float(np.median(g)), "entropy": sum(h) / len(h),
         "variance": np.var(z).item()}
-'''),
-        Text("hand_attention.json",
-             json.dumps(GIVEN, indent=8, sort_keys=True).replace("\n", "\r\n")),
-    )),
-    Right("numpy_float64_within", "It computes all in float64 and casts the result; the mask "
-          "becomes numbers, which multiply the exponentials.", (
-        Fill("attention", '''
+=== numpy_float64_within: float64 within; a mask of numbers multiplies the exponentials
+--- attention
 out_type = np.float32 if (Q.dtype, K.dtype, V.dtype) == (np.float32,) * 3 else np.float64
 q = np.array(Q, dtype=np.float64) / Q.shape[-1] ** 0.25
 k = np.array(K, dtype=np.float64) / K.shape[-1] ** 0.25
@@ -109,8 +109,7 @@ low = z.min() - 1
 m = np.amax(np.where(keep > 0, z, low), axis=-1)[..., None]
 e = keep * np.exp(np.minimum(z - m, 0))
 output = (e @ V.astype(np.float64) / np.maximum(e.sum(-1), np.finfo(np.float64).tiny)[..., None]).astype(out_type)
-'''),
-        Fill("scaling_experiment", '''
+--- scaling_experiment
 random = np.random.default_rng(seed)
 Q = random.standard_normal((n_query, d_k)); K = random.standard_normal((n_key, d_k))
 
@@ -125,13 +124,9 @@ def describe(S):
     }
 
 return {"unscaled": describe(Q @ K.T), "scaled": describe(Q @ K.T / np.sqrt(d_k))}
-'''),
-        hand("\ufeff", remark="a byte-order mark first",
-             scores=[[float(x) for x in row] for row in GIVEN["scores"]]),
-    )),
-    Right("numpy_weights_function", "A function of its own gives the weights; empty rows are "
-          "recognized by the mask, and attend to everything until the end.", (
-        Edit("numpy_attention.py", "import numpy as np\n", '''import numpy as np
+=== numpy_weights_function: a function of weights; empty rows attend to all until the end
+--- numpy_attention.py: import numpy as np
+import numpy as np
 
 
 def attention_weights(Q, K, mask):
@@ -145,17 +140,13 @@ def attention_weights(Q, K, mask):
     logits = logits - np.max(logits, axis=-1, keepdims=True)
     exponentials = np.exp(logits)
     return np.where(nothing, 0, exponentials / np.sum(exponentials, axis=-1, keepdims=True)).astype(logits.dtype)
-'''),
-        Fill("attention", '''
+--- attention
 arrays = [np.asarray(a) for a in (Q, K, V)]
 common = np.dtype("float32" if all(x.dtype == np.float32 for x in arrays) else float)
 Q, K, V = [a.astype(common) for a in arrays]
 output = attention_weights(Q, K, mask) @ V
-'''),
-    )),
-    Right("numpy_sums", "Products are sums over an axis that broadcasting made; the experiment "
-          "draws the same numbers twice.", (
-        Fill("attention", '''
+=== numpy_sums: products are sums over a broadcast axis; the experiment draws twice
+--- attention
 float32 = Q.dtype == K.dtype == V.dtype == np.float32
 Q, K, V = (np.array(x, np.float32 if float32 else np.float64) for x in (Q, K, V))
 if Q.shape[-1] != K.shape[-1]:
@@ -176,8 +167,7 @@ total = scores.sum(axis=-1, keepdims=True)
 total[total == 0] = 1
 scores /= total
 output = (scores[..., None] * V[..., None, :, :]).sum(axis=-2)
-'''),
-        Fill("scaling_experiment", '''
+--- scaling_experiment
 def one(divide):
     rng = np.random.default_rng(seed)
     q = rng.standard_normal((n_query, d_k))
@@ -197,7 +187,4 @@ def one(divide):
             "gradient_norm": np.median(norms)}
 
 result["unscaled"], result["scaled"] = one(False), one(True)
-'''),
-        hand(output=[[x + 0.0009 for x in row] for row in GIVEN["output"]]),
-    )),
-]
+''', **HANDS)

@@ -1,17 +1,14 @@
-"""Right sparse attention, modules, streams and memories that look different (6d and 6g)."""
-from instructor.mistakes.patches import Edit, Fill, Right
+"""Sparse attention, modules, streams and memories (6d and 6g)."""
 
-FILE = "efficient_attention.py"
+from right import read
 
-RIGHT = [
-    Right("sparse_union", "A block of 64 rows multiplies the union of the keys that its rows "
-          "attend to, with the pattern as a mask, in a compiled function; connections are counted "
-          "row by row; the stream is a dictionary that is read a position at a time.", (
-        Fill("predicted_globals", '''
+RIGHT = read(r'''
+=== sparse_union: a block multiplies the union of its rows' keys, compiled; a dict streams
+--- predicted_globals
 values = scores.detach().tolist()
 ranked = sorted((i for i, value in enumerate(values) if value > 0), key=lambda i: -values[i])
-positions = sorted(ranked[:limit])'''),
-        Fill("attended_positions", '''
+positions = sorted(ranked[:limit])
+--- attended_positions
 if i < 0 or i >= n:
     raise IndexError(i)
 chosen = set(sorted_positions(global_positions, n))
@@ -20,8 +17,8 @@ for j in range(n):
         break
     d = abs(i - j)
     if d <= pattern.window or d in pattern.strides or j in chosen or (i in chosen and not pattern.causal):
-        attended.append(j)'''),
-        Fill("count_connections", '''
+        attended.append(j)
+--- count_connections
 chosen = sorted_positions(global_positions, n)
 members = set(chosen)
 w = pattern.window
@@ -37,8 +34,8 @@ for i in range(n):
     count += len(looked)
     count += bisect_left(chosen, low) - sum(j in members and j < low for j in looked)
     if not pattern.causal:
-        count += len(chosen) - bisect_left(chosen, high + 1) - sum(j in members and j > high for j in looked)'''),
-        Fill("sparse_attention", '''
+        count += len(chosen) - bisect_left(chosen, high + 1) - sum(j in members and j > high for j in looked)
+--- sparse_attention
 T = q.size(2)
 chosen = sorted_positions(global_positions, T)
 is_global = torch.zeros(T, dtype=torch.bool)
@@ -64,8 +61,8 @@ output = torch.cat(outputs, dim=2)
 if chosen and not pattern.causal:
     index = torch.tensor(chosen)
     scores = q[:, :, index] @ k.transpose(-2, -1) * q.size(-1) ** -0.5
-    output = output.index_copy(2, index, scores.softmax(-1) @ v)'''),
-        Fill("SparseSelfAttention.from_dense", '''
+    output = output.index_copy(2, index, scores.softmax(-1) @ v)
+--- SparseSelfAttention.from_dense
 sparse = cls(attention.key.in_features, attention.n_head, pattern).to(attention.key.weight.dtype)
 theirs = attention.state_dict()
 sparse.load_state_dict({name: theirs.get(name, value) for name, value in sparse.state_dict().items()})
@@ -76,11 +73,11 @@ if attention.rope:
     if longest > size:
         t *= size / longest
     table = torch.polar(torch.ones(1).double(), t[:, None] * 10000 ** -(torch.arange(0, head_dim, 2).double() / head_dim))
-    sparse.rope_cache = torch.view_as_real(table).float()'''),
-        Fill("StreamingAttention", "self.entries = {}\nself.reach = "
-                                   "max([attention.pattern.window, "
-                                   "*attention.pattern.strides])"),
-        Fill("StreamingAttention.append", '''
+    sparse.rope_cache = torch.view_as_real(table).float()
+--- StreamingAttention
+self.entries = {}
+self.reach = max([attention.pattern.window, *attention.pattern.strides])
+--- StreamingAttention.append
 flags = [False] * x.size(1) if is_global is None else list(is_global)
 if not flags or len(flags) != x.size(1):
     raise ValueError("one boolean for each position")
@@ -98,11 +95,12 @@ for t, flag in enumerate(flags):
     self.length += 1
     for old in [j for j in self.entries if j < self.length - self.reach and j not in self.global_positions]:
         del self.entries[old]
-y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))'''),
-        Fill("StreamingAttention.cached_positions", "positions = sorted(self.entries)"),
-        Fill("StreamingAttention.cache_bytes", "size = sum(part.nbytes for entry in "
-            "self.entries.values() for part in entry)"),
-        Fill("cross_document_attention", '''
+y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))
+--- StreamingAttention.cached_positions
+positions = sorted(self.entries)
+--- StreamingAttention.cache_bytes
+size = sum(part.nbytes for entry in self.entries.values() for part in entry)
+--- cross_document_attention
 lengths = list(lengths)
 ends = [sum(lengths[:n + 1]) for n in range(len(lengths))]
 T = q.size(2)
@@ -118,30 +116,28 @@ for begin, end in zip([0, *ends], ends):
         pieces.append(scores.masked_fill(distance.abs() > window, -math.inf).softmax(-1) @ v[:, :, near])
 scores = q[:, :, ends[-1]:] @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
 scores = scores.masked_fill(torch.arange(T) > torch.arange(ends[-1], T)[:, None], -math.inf)
-output = torch.cat((*pieces, scores.softmax(-1) @ v), dim=2)'''),
-        Fill("remember", '''
+output = torch.cat((*pieces, scores.softmax(-1) @ v), dim=2)
+--- remember
 if len(documents) == 0 or attention.rope_cache is not None:
     raise ValueError("no memory of this")
 keys = torch.cat([attention.split_heads(attention.key(document[None]))[0] for document in documents], dim=1)
 values = torch.cat([attention.split_heads(attention.value(document[None]))[0] for document in documents], dim=1)
-memory = Memory(keys=keys, values=values, lengths=tuple(document.size(0) for document in documents))'''),
-        Fill("ask", '''
+memory = Memory(keys=keys, values=values, lengths=tuple(document.size(0) for document in documents))
+--- ask
 q = attention.query(x).unflatten(-1, (attention.n_head, -1))
 weights = torch.einsum("bthd,hnd->bhtn", q, memory.keys).div(q.size(-1) ** 0.5).softmax(-1)
 y = attention.proj(torch.einsum("bhtn,hnd->bthd", weights, memory.values).flatten(-2))
 member = F.one_hot(torch.repeat_interleave(torch.arange(len(memory.lengths)), torch.tensor(memory.lengths))).to(weights.dtype)
-shares = weights.mean(1) @ member'''),
-    )),
-    Right("sparse_unfold", "Windows by unfold, on some blocks at a time; each piece has a softmax "
-          "of its own and a logarithm of its sum, by which they are put together; connections by "
-          "NumPy; the stream holds lists of positions beside its tensors.", (
-        Edit(FILE, "import torch\nimport torch.nn as nn\n",
-             "import numpy as np\nimport torch\nimport torch.nn as nn\n"),
-        Fill("predicted_globals", '''
+shares = weights.mean(1) @ member
+=== sparse_unfold: windows by unfold; softmaxes of pieces are put together; lists stream
+--- efficient_attention.py: import torch.nn as nn
+import numpy as np
+import torch.nn as nn
+--- predicted_globals
 above = (scores > 0).nonzero()[:, 0]
 order = np.lexsort((above.numpy(), -scores[above].detach().double().numpy()))
-positions = sorted(int(i) for i in above.numpy()[order][:limit])'''),
-        Fill("attended_positions", '''
+positions = sorted(int(i) for i in above.numpy()[order][:limit])
+--- attended_positions
 if i not in range(n):
     raise IndexError(f"{i} of {n}")
 j = np.arange(n)
@@ -149,8 +145,8 @@ chosen = np.isin(j, sorted_positions(global_positions, n))
 d = np.abs(i - j)
 allowed = (d <= pattern.window) | np.isin(d, pattern.strides) | chosen
 allowed = allowed & (j <= i) if pattern.causal else allowed | chosen[i]
-attended = np.flatnonzero(allowed).tolist()'''),
-        Fill("count_connections", '''
+attended = np.flatnonzero(allowed).tolist()
+--- count_connections
 i = np.arange(n)
 chosen = np.array(sorted_positions(global_positions, n), dtype=int)
 is_global = np.zeros(n, dtype=bool)
@@ -168,8 +164,8 @@ for s in set(pattern.strides):
             rows[:max(n - s, 0)] += ~is_global[s:]
 if not pattern.causal:
     rows[is_global] = n
-count = int(rows.sum())'''),
-        Fill("sparse_attention", '''
+count = int(rows.sum())
+--- sparse_attention
 B, H, T, D = q.shape
 chosen = torch.tensor(sorted_positions(global_positions, T), dtype=torch.long)
 w = min(pattern.window, T)
@@ -215,9 +211,11 @@ output = torch.cat(outputs, dim=2)[:, :, :T]
 if not pattern.causal:
     rows = [F.scaled_dot_product_attention(q[:, :, g:g + 1], k, v) for g in chosen.tolist()]
     for g, row in zip(chosen.tolist(), rows):
-        output[:, :, g:g + 1] = row'''),
-        Edit(FILE, "import math\nimport re\n", "import copy\nimport math\nimport re\n"),
-        Fill("SparseSelfAttention.from_dense", '''
+        output[:, :, g:g + 1] = row
+--- efficient_attention.py: import re
+import copy
+import re
+--- SparseSelfAttention.from_dense
 sparse = cls(attention.key.in_features, attention.n_head, pattern)
 for name in ("query", "key", "value", "proj"):
     setattr(sparse, name, copy.deepcopy(getattr(attention, name)))
@@ -229,11 +227,11 @@ if attention.rope:
     else:
         head_dim = sparse.key.out_features // sparse.n_head
         angle = np.arange(longest)[:, None] * size / longest / 10000 ** (np.arange(0, head_dim, 2) / head_dim)
-        sparse.rope_cache = torch.tensor(np.stack((np.cos(angle), np.sin(angle)), axis=-1), dtype=torch.float32)'''),
-        Fill("StreamingAttention", '''
+        sparse.rope_cache = torch.tensor(np.stack((np.cos(angle), np.sin(angle)), axis=-1), dtype=torch.float32)
+--- StreamingAttention
 self.size = max((attention.pattern.window, *attention.pattern.strides))
-self.old, self.special = [], []         # [position, key, value]: the last ones, and the global ones'''),
-        Fill("StreamingAttention.append", '''
+self.old, self.special = [], []         # [position, key, value]: the last ones, and the global ones
+--- StreamingAttention.append
 t = x.shape[1]
 flags = torch.zeros(t, dtype=torch.bool) if is_global is None else torch.as_tensor(list(is_global))
 if t < 1 or len(flags) != t:
@@ -255,19 +253,17 @@ for n in range(t):
     rows.append(weights @ values)
     self.old = [one for one in self.old if one[0] > i - self.size]
 self.length = self.length + t
-y = self.attention.proj(torch.cat(rows, dim=2).transpose(1, 2).reshape(x.shape))'''),
-        Fill("StreamingAttention.cached_positions",
-             "positions = sorted(position for position, *_ in self.old + self.special)"),
-        Fill("StreamingAttention.cache_bytes", "size = sum(part.numel() * part.element_size() "
-                                               "for _, *parts in self.old + self.special for "
-                                               "part in parts)"),
-        Fill("ask", '''
+y = self.attention.proj(torch.cat(rows, dim=2).transpose(1, 2).reshape(x.shape))
+--- StreamingAttention.cached_positions
+positions = sorted(position for position, *_ in self.old + self.special)
+--- StreamingAttention.cache_bytes
+size = sum(part.numel() * part.element_size() for _, *parts in self.old + self.special for part in parts)
+--- ask
 q = attention.split_heads(attention.query(x))
 B, n = x.shape[:2]
 keys, values = memory.keys[None].expand(B, -1, -1, -1), memory.values[None].expand(B, -1, -1, -1)
 y = attention.proj(attention.join_heads(F.scaled_dot_product_attention(q, keys, values)))
 scores = (q @ keys.mT) / q.size(-1) ** 0.5
 parts = torch.stack([part.logsumexp(-1) for part in scores.split(memory.lengths, dim=-1)], dim=-1)
-shares = parts.softmax(dim=-1).mean(dim=1)'''),
-    )),
-]
+shares = parts.softmax(dim=-1).mean(dim=1)
+''')

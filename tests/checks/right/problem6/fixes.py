@@ -1,15 +1,12 @@
-"""Right fixes of broken trainings that look different: with torch's clipping, with loops, with
-pairs of norm and sublayer.
-"""
-from instructor.mistakes.patches import Fill, Right
+"""Fixes of broken trainings (question 6e)."""
 
-RIGHT = [
-    Right("fixes_as_in_libraries", "einsum, a stack of norms, masks shifted by one, gather and "
-          "scatter, a dict of n-grams, pairs in a ModuleList.", (
-        Fill("attention_scores", r'''
+from right import read
+
+RIGHT = read(r'''
+=== fixes_as_in_libraries: einsum, masks shifted by one, gather and scatter, a dict of n-grams
+--- attention_scores
 scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
-'''),
-        Fill("clip_gradients", r'''
+--- clip_gradients
 parameters = list(parameters)
 gradients = [p.grad for p in parameters if p.grad is not None]
 total = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm() if gradients else torch.zeros(())
@@ -21,13 +18,11 @@ else:
     factor = min(1.0, max_norm / (norm + 1e-12))
     for g in gradients:
         g *= factor
-'''),
-        Fill("top_k_filter", r'''
+--- top_k_filter
 ordered = torch.sort(logits, dim=-1, descending=True).values
 limit = ordered[..., min(k, logits.shape[-1]) - 1].unsqueeze(-1)
 result = torch.where(logits >= limit, logits, torch.full_like(logits, float("-inf")))
-'''),
-        Fill("top_p_filter", r'''
+--- top_p_filter
 if p == 1:
     result = logits.clone()
 else:
@@ -37,14 +32,12 @@ else:
     remove[..., 0] = False
     sorted_logits = sorted_logits.masked_fill(remove, float("-inf"))
     result = torch.empty_like(logits).scatter_(-1, sorted_indices, sorted_logits)
-'''),
-        Fill("repetition_penalty", r'''
+--- repetition_penalty
 index = torch.as_tensor(tokens, dtype=torch.int64)
 score = torch.gather(logits, 0, index)
 score = torch.where(score < 0, score * penalty, score / penalty)
 result = logits.scatter(0, index, score)
-'''),
-        Fill("no_repeat_ngrams", r'''
+--- no_repeat_ngrams
 followers = {}
 for gram in zip(*(tokens[i:] for i in range(n))):
     followers.setdefault(gram[:-1], set()).add(gram[-1])
@@ -53,8 +46,7 @@ result = logits.clone()
 if len(banned) < logits.numel():
     for token in banned:
         result[token] = float("-inf")
-'''),
-        Fill("generate", r'''
+--- generate
 size = model.get_block_size()
 window = x if x.size(1) <= size else x[:, -size:]
 logits = model(window)[0][:, -1, :].squeeze(0)
@@ -68,17 +60,14 @@ logits = logits if top_k is None else top_k_filter(logits, top_k)
 logits = logits if top_p is None else top_p_filter(logits, top_p)
 probabilities = logits.softmax(dim=-1).unsqueeze(0)
 x = torch.cat([x, torch.multinomial(probabilities, num_samples=1, generator=generator)], dim=-1)
-'''),
-        Fill("PreNormStack", r'''
+--- PreNormStack
 self.layers = nn.ModuleList([nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers])
 self.ln_f = nn.LayerNorm(d_model)
-'''),
-        Fill("PreNormStack.forward", r'''
+--- PreNormStack.forward
 for ln, sublayer in self.layers:
     x = x + sublayer(ln(x))
 y = self.ln_f(x)
-'''),
-        Fill("init_depth_scaled", r'''
+--- init_depth_scaled
 def writes(name, parent):
     if name == "proj":
         return [parent] if isinstance(parent, nn.Linear) else []
@@ -91,11 +80,8 @@ for layer in model.modules():
         layer.weight.data.normal_(mean=0.0, std=std * scale)
         if layer.bias is not None:
             layer.bias.data.zero_()
-'''),
-    )),
-    Right("fixes_by_hand", "Loops over rows and tokens; torch's clipping with a look at the norm; "
-          "a sequence filled in; modules added by name.", (
-        Fill("top_p_filter", r'''
+=== fixes_by_hand: loops over rows and tokens, torch's clipping, modules added by name
+--- top_p_filter
 V = logits.size(-1)
 rows = logits.reshape(-1, V).tolist()
 for row in rows:
@@ -108,16 +94,14 @@ for row in rows:
                 row[token] = -math.inf
             so_far += weights[token] / total
 result = torch.tensor(rows, dtype=logits.dtype).view_as(logits)
-'''),
-        Fill("repetition_penalty", r'''
+--- repetition_penalty
 result = logits.clone()
 for token in set(tokens):
     if result[token] > 0:
         result[token] = result[token] / penalty
     else:
         result[token] = result[token] * penalty
-'''),
-        Fill("no_repeat_ngrams", r'''
+--- no_repeat_ngrams
 result = logits.clone()
 for candidate in range(logits.size(0)):
     gram = (tokens + [candidate])[-n:]
@@ -125,8 +109,7 @@ for candidate in range(logits.size(0)):
         result[candidate] = -float("inf")
 if torch.isneginf(result).all():
     result = logits.clone()
-'''),
-        Fill("generate", r'''
+--- generate
 longest = model.get_block_size()
 output = model(x[:, max(0, x.shape[1] - longest):])
 scores = output[0][0][-1]
@@ -142,21 +125,18 @@ longer = x.new_zeros(1, x.size(1) + 1)
 longer[:, :-1] = x
 longer[:, -1] = weights.multinomial(1, generator=generator)
 x = longer
-'''),
-        Fill("PreNormStack", r'''
+--- PreNormStack
 self.count = len(sublayers)
 for number, sublayer in enumerate(sublayers):
     self.add_module(f"sublayer{number}", sublayer)
     self.add_module(f"norm{number}", nn.LayerNorm(d_model))
 self.last = nn.LayerNorm(d_model)
-'''),
-        Fill("PreNormStack.forward", r'''
+--- PreNormStack.forward
 y = x.clone()
 for number in range(self.count):
     y = y + getattr(self, f"sublayer{number}")(getattr(self, f"norm{number}")(y))
 y = self.last(y)
-'''),
-        Fill("init_depth_scaled", r'''
+--- init_depth_scaled
 @torch.no_grad()
 def draw(linear, deviation):
     linear.weight.copy_(torch.randn_like(linear.weight) * deviation)
@@ -174,26 +154,20 @@ for name, part in model.named_modules():
         draw(found, std / math.sqrt(2 * n_layer))
     if name.split(".")[-1] == "proj" and isinstance(part, nn.Linear):
         draw(part, std / math.sqrt(2 * n_layer))
-'''),
-        Fill("attention_scores", r'''
+--- attention_scores
 head_dim = torch.tensor(q.size(-1), dtype=q.dtype)
 scores = (q @ k.transpose(-1, -2)).div(head_dim.sqrt())
-'''),
-        Fill("clip_gradients", r'''
+--- clip_gradients
 parameters = [*parameters]
 norm = float(nn.utils.clip_grad_norm_(parameters, max_norm))
 if not math.isfinite(norm):
     for parameter in parameters:
         parameter.grad = None
-'''),
-    )),
-    Right("fixes_unusual", "One vector of all gradients; a filter by counting who is ahead; "
-          "windows of a tensor; a chain of residual modules.", (
-        Fill("attention_scores", r'''
+=== fixes_unusual: one vector of all gradients, counting who is ahead, a chain of residual modules
+--- attention_scores
 scale = 1.0 / q.shape[-1] ** 0.5
 scores = torch.matmul(q, torch.transpose(k * scale, -1, -2))
-'''),
-        Fill("clip_gradients", r'''
+--- clip_gradients
 there = list(filter(lambda p: p.grad is not None, parameters))
 norm = math.hypot(*(torch.linalg.norm(p.grad).item() for p in there))
 if math.isinf(norm) or math.isnan(norm):
@@ -201,28 +175,23 @@ if math.isinf(norm) or math.isnan(norm):
         p.grad = None
 elif norm > max_norm:
     torch._foreach_mul_([p.grad for p in there], max_norm / norm)
-'''),
-        Fill("apply_temperature", r'''
+--- apply_temperature
 result = torch.true_divide(logits, torch.tensor(temperature, dtype=logits.dtype))
-'''),
-        Fill("top_k_filter", r'''
+--- top_k_filter
 larger = (logits[..., None, :] > logits[..., :, None]).sum(dim=-1)     # for each token, how many are larger
 result = torch.where(larger < k, logits, logits.new_tensor(float("-inf")))
-'''),
-        Fill("top_p_filter", r'''
+--- top_p_filter
 probabilities = F.softmax(logits.double(), dim=-1)
 mine, other = logits[..., :, None], logits[..., None, :]
 place = torch.arange(logits.size(-1))
 ahead = (other > mine) | ((other == mine) & (place[None, :] < place[:, None]))
 before = (ahead * probabilities[..., None, :]).sum(dim=-1)
 result = logits.clone() if p == 1 else logits.masked_fill(before >= p, -math.inf)
-'''),
-        Fill("repetition_penalty", r'''
+--- repetition_penalty
 there = torch.bincount(torch.tensor(tokens, dtype=torch.int64), minlength=len(logits)).bool()
 penalized = F.relu(logits) / penalty - F.relu(-logits) * penalty
 result = torch.where(there, penalized, logits)
-'''),
-        Fill("no_repeat_ngrams", r'''
+--- no_repeat_ngrams
 result = logits.clone()
 if len(tokens) >= n:
     grams = torch.tensor(tokens, dtype=torch.int64).unfold(0, n, 1)
@@ -230,8 +199,7 @@ if len(tokens) >= n:
     result[grams[(grams[:, :-1] == last).all(dim=1), -1]] = -math.inf
     if result.isneginf().all():
         result.copy_(logits)
-'''),
-        Fill("generate", r'''
+--- generate
 scores = model(x[:, -model.get_block_size():])[0].select(1, -1).flatten()
 seen = [number.item() for number in x.view(-1)]
 scores = scores if ngram is None else no_repeat_ngrams(scores, seen, ngram)
@@ -242,8 +210,7 @@ if top_p is not None:
     scores = top_p_filter(scores[None], top_p)[0]
 drawn = torch.multinomial(input=torch.softmax(scores, 0), num_samples=1, replacement=True, generator=generator)
 x = F.pad(x, (0, 1), value=int(drawn))
-'''),
-        Fill("PreNormStack", r'''
+--- PreNormStack
 class Residual(nn.Module):
     def __init__(self, inner):
         super().__init__()
@@ -253,11 +220,9 @@ class Residual(nn.Module):
         return x + self.inner(self.norm(x))
 
 self.all = nn.Sequential(*map(Residual, sublayers), nn.LayerNorm(d_model))
-'''),
-        Fill("PreNormStack.forward", r'''
+--- PreNormStack.forward
 y = self.all(x)
-'''),
-        Fill("init_depth_scaled", r'''
+--- init_depth_scaled
 deviations = {}
 for name, module in model.named_modules():
     inner = [part for part in module.modules() if isinstance(part, nn.Linear)]
@@ -270,6 +235,4 @@ for linear, deviation in deviations.items():
     linear.weight.data = torch.normal(0.0, deviation, linear.weight.shape)
     if linear.bias is not None:
         linear.bias.data = torch.zeros_like(linear.bias)
-'''),
-    )),
-]
+''')
