@@ -43,7 +43,7 @@ def fill(code):
     return (Fill("CharCorruptionDataset.__getitem__", code),)
 
 
-NOTHING = [  # no points for them: tests/checks/test_span_corruption.py
+NOTHING = [  # no points for them: tests/checks/test_proof.py
     misconception("noop-identity", "The document is padded and returned as it is.", fill("""
 text = self.data[idx].ljust(self.block_size + 1, self.PAD_CHAR)[:self.block_size + 1]
 ids = torch.tensor([self.stoi[ch] for ch in text])

@@ -11,14 +11,14 @@ import sys
 import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from proof import MANIFEST, grade_changes, questions_of, start_process
 
 from autograder import Verdict
 from instructor.mistakes.patches import PLACES, Fill, Text
-from instructor.release.starter import SOLUTION, START, Place, bodies
+from instructor.release.starter import SOLUTION, Place, bodies
 
 LIST = Path(__file__).with_name("equivalent.txt")
 FLIPPED = {"FloorDiv": ast.Div, "Mod": ast.FloorDiv, "Pow": ast.Mult}
@@ -30,31 +30,12 @@ UNORDERED = "min max transpose swapaxes union".split()  # whose arguments may be
 MODULES = "F copy math nn np random re statistics torch".split()  # whose attributes are no methods
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change of the reference.
-
-    Attributes:
-        place, line: where it is; lines are counted from the place's start,
-        start: which is this line of the file.
-        old, new: the code that is replaced, and what its line becomes.
-        code: all of the place after the change.
-    """
+class Mutant(NamedTuple):
+    """One change: where, what equivalent.txt calls it, and all of the place after the change."""
 
     place: Place
-    line: int
-    start: int
-    old: str
-    new: str
+    name: str
     code: str
-
-    @property
-    def name(self) -> str:
-        """What equivalent.txt calls it."""
-        return f"{self.place.function}, line {self.line}: {self.old} -> {self.new}"
-
-    def __str__(self):
-        return f"{self.place.file}, line {self.start + self.line}, {self.name}"
 
 
 def all_mutants() -> list[Mutant]:
@@ -63,8 +44,6 @@ def all_mutants() -> list[Mutant]:
 
 
 def _of_place(place, body):
-    source = (SOLUTION / place.file).read_text(encoding="utf-8").split("\n")
-    start = [i for i, line in enumerate(source, 1) if line.strip() == START][place.number]
     code = textwrap.dedent(body)
     assert code.isascii()  # columns count bytes
     lines = code.split("\n")
@@ -72,8 +51,8 @@ def _of_place(place, body):
         first, last = node.lineno - 1, node.end_lineno - 1
         changed = lines[first][: node.col_offset] + new + lines[last][node.end_col_offset :]
         old = " ".join(ast.get_source_segment(code, node).split())
-        text = "\n".join([*lines[:first], changed, *lines[last + 1 :]])
-        yield Mutant(place, node.lineno, start, old, changed.strip(), text)
+        name = f"{place.function}, line {node.lineno}: {old} -> {changed.strip()}"
+        yield Mutant(place, name, "\n".join([*lines[:first], changed, *lines[last + 1 :]]))
 
 
 def _below(node):
@@ -132,20 +111,10 @@ class _Seen(Exception):
     """A check does not pass; its argument is the check's id."""
 
 
-def _first_to_see(process, mutant, names, slow):
-    """The first of the checks that does not pass, if one does not."""
-
-    def stop(outcome):
-        assert outcome.verdict is not Verdict.GRADER_ERROR, f"{mutant}: {outcome.details}"
-        if outcome.score < MANIFEST.checks[outcome.id].points:
-            raise _Seen(outcome.id)
-
-    changes = (Fill(NAMES[mutant.place], mutant.code),)
-    try:
-        grade_changes(process, changes, names, slow=slow, finished=stop)
-    except _Seen as seen:
-        return seen.args[0]
-    return None
+def _stop(outcome):
+    assert outcome.verdict is not Verdict.GRADER_ERROR, outcome.details
+    if outcome.score < MANIFEST.checks[outcome.id].points:
+        raise _Seen(outcome.id)
 
 
 NAMES = {place: name for name, place in PLACES.items()}
@@ -162,13 +131,15 @@ def survivors(process, mutants: Iterable[Mutant]) -> Iterator[Mutant]:
         question, counts = mutant.place.question, seen[mutant.place.function]
         often = [id for id, _ in counts.most_common(3)]
         later = [id for id in questions_of((Text(mutant.place.file, ""),)) if id != question]
-        for names in filter(None, (often, [question], later)):
-            # checks that train models are for the code of their own question
-            if id := _first_to_see(process, mutant, names, slow=names is not later):
-                counts[id] += 1
-                break
-        else:
+        changes = (Fill(NAMES[mutant.place], mutant.code),)
+        try:
+            for names in filter(None, (often, [question], later)):
+                # checks that train models are for the code of their own question
+                slow = names is not later
+                grade_changes(process, changes, names, slow=slow, finished=_stop)
             yield mutant
+        except _Seen as found:
+            counts[found.args[0]] += 1
 
 
 def tolerated() -> set[str]:
@@ -177,13 +148,8 @@ def tolerated() -> set[str]:
     return {line for line in lines if line and not line.startswith("#")}
 
 
-def main() -> None:
-    """Print the survivors of the questions on the command line."""
-    with start_process() as process:
-        asked = [each for each in all_mutants() if each.place.question in sys.argv[1:]]
-        for mutant in survivors(process, asked):
-            print(mutant, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    asked = [each for each in all_mutants() if each.place.question in sys.argv[1:]]
+    with start_process() as process:
+        for mutant in survivors(process, asked):
+            print(mutant.name, flush=True)

@@ -34,15 +34,13 @@ ASKED_IN = {"hand_attention.json": "5a", "choices.toml": "6b"}  # questions with
 SLOW = 60
 
 # Least and most that a wrong submission of each kind loses, as a share of its question's coded
-# points.
+# points. The course decides on points, so tests only warn.
 SHARES = {"misconception": (0.25, 1.0), "slip": (0.0, 1.0), "edge": (0.0, 0.10)}
-EDGE_OF_1C = 0.05  # limit for what the published course leaves open
+SHARES["edge of 1c"] = (0.0, 0.05)  # what the published course leaves open
 
 
 def collect(package: str, name: str) -> list:
-    """Return all entries of the lists called `name` in the modules of a test package and its
-    folders: wrong, right, hostile.attacks.
-    """
+    """Return all entries of the lists called `name` in the modules of a package."""
     return [entry for module in modules(package) for entry in getattr(module, name, [])]
 
 
@@ -54,12 +52,9 @@ def modules(package: str) -> list:
 
 
 @functools.cache
-def exceptions() -> dict[str, str]:
-    """Return the wrong submissions that may lose more or less than their kind should, or that no
-    basic check detects: name -> reason.
-    """
-    found = [getattr(module, "EXCEPTIONS", {}) for module in modules("instructor.mistakes")]
-    return dict(entry for each in found for entry in each.items())
+def exceptions() -> set[str]:
+    """Wrong submissions that may lose more or less than their kind should, or pass basic checks."""
+    return {*collect("instructor.mistakes", "EXCEPTIONS")}
 
 
 # where submissions are staged: visible in every process
@@ -68,18 +63,14 @@ STAGED = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
 
 @contextlib.contextmanager
 def open_folder():
-    """Create a temporary folder that other users can read, like those in which a grader stages
-    submissions. (pytest's are private.)
-    """
+    """Create a temporary folder that other users can read, unlike pytest's."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         yield Path(folder)
 
 
 def start_process(level: str | None = None) -> StudentProcess:
-    """Create the process that runs probes, at an isolation level; it serves any number of
-    submissions that trust each other.
-    """
+    """Create the process that runs probes of submissions that trust each other, at a level."""
     os.chmod(STAGED.name, 0o755)
     return StudentProcess(choose(level), modules_for(), (Path(STAGED.name),))
 
@@ -96,20 +87,15 @@ def grade_folder(
     """Grade the submission in `folder` with basic and hidden checks; by default all code checks.
     slow: those with a limit over SLOW, too. finished: called with each outcome.
     """
-    checks = [
-        check
-        for check in MANIFEST.select(list(names))
-        if check.coded and (artifacts or not check.artifacts) and (slow or check.seconds <= SLOW)
-    ]
+    selected = [check for check in MANIFEST.select([*names]) if check.coded]
+    checks = [check for check in selected if artifacts or not check.artifacts]
+    checks = [check for check in checks if slow or check.seconds <= SLOW]
     seed = draw_seed() if seed is None else seed
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
-        submission, notices = stage(folder, Path(staged))
-        context = context_of(Path(staged))
+        submission, _ = stage(folder, Path(staged))
+        material = process, submission, seed, context_of(Path(staged))
         folders = [CHECKS, HIDDEN]
-        material = process, submission, seed, context
-        report = grade(MANIFEST, checks, folders, *material, True, finished, default=by_reference)
-    report.notices = notices
-    return report
+        return grade(MANIFEST, checks, folders, *material, True, finished, default=by_reference)
 
 
 @functools.cache
@@ -131,11 +117,8 @@ def grade_changes(process: StudentProcess, changes: tuple, names: list[str], **o
 
 
 def points_of_wrong(process: StudentProcess, wrong) -> dict[str, float]:
-    """Grade a wrong submission with as few checks as it takes to judge it; returns the points lost,
-    by check.
-
-    The others of its question matter to an edge, which must not lose much, and where those that
-    must catch it are no basic ones, or take too few points.
+    """Grade a wrong submission with as few checks as it takes to judge it: all of its question for
+    an edge, and where those that must catch it are not enough. Returns the points lost, by check.
     """
     taken = lost(grade_changes(process, wrong.changes, list(wrong.caught_by)))
     if wrong.kind == "edge" or faults(wrong, taken) or out_of_proportion(wrong, taken):
@@ -160,21 +143,15 @@ def touched_by(changes: tuple) -> list[str]:
             touched.add(PLACES[change.place].question)
         elif change.file in ASKED_IN:
             touched.add(ASKED_IN[change.file])
-        else:
-            file = place_of(change.file)
-            touched |= {
-                place.question
-                for place in PLACES.values()
-                # the files of problem 1, which are in no folder, import each other
-                if place.file == file or "/" not in place.file + file
-            }
+        else:  # the files of problem 1, which are in no folder, import each other
+            file, places = place_of(change.file), PLACES.values()
+            near = [each for each in places if each.file == file or "/" not in each.file + file]
+            touched |= {place.question for place in near}
     return sorted(touched)
 
 
 def faults(wrong, taken: dict[str, float]) -> list[str]:
-    """Describe what is wrong with a wrong submission that lost these points: which checks missed
-    it, and which detected it.
-    """
+    """Which checks missed a wrong submission, and whether only hidden ones detected it."""
     missed = [id for id in wrong.caught_by if id not in taken]
     found = [f"missed by {', '.join(missed)}"] if missed else []
     if wrong.name not in exceptions() and taken and not any(id.endswith("basic") for id in taken):
@@ -183,32 +160,23 @@ def faults(wrong, taken: dict[str, float]) -> list[str]:
 
 
 def out_of_proportion(wrong, taken: dict[str, float]) -> str:
-    """Explain why the share of its question's coded points that a wrong submission lost is out of
-    proportion to its kind; "" if it isn't. The course decides on points, so the tests only warn.
-
-    Its question is that of most checks that must catch it, the first of equals.
+    """Say that a wrong submission lost a share of its question's coded points that is out of
+    proportion to its kind, or "". Its question is that of most checks that must catch it.
     """
     questions = [MANIFEST.checks[id].question for id in wrong.caught_by]
-    question = max(dict.fromkeys(questions), key=questions.count)
+    question = max(questions, key=questions.count)
     checks = [each for each in MANIFEST.checks.values() if each.question == question and each.coded]
     share = sum(taken.get(each.id, 0) for each in checks) / sum(each.points for each in checks)
-    least, most = SHARES[wrong.kind]
-    if wrong.kind == "edge" and question == "1c":
-        most = EDGE_OF_1C
+    least, most = SHARES["edge of 1c" if (wrong.kind, question) == ("edge", "1c") else wrong.kind]
     if wrong.name in exceptions() or least - 1e-9 <= share <= most + 1e-9:
         return ""
-    expected = f"{least:.0%} to {most:.0%}"
-    return f"out of proportion: a {wrong.kind} that loses {share:.0%} of {question}, not {expected}"
+    return f"out of proportion: a {wrong.kind} loses {share:.0%}, not {least:.0%} to {most:.0%}"
 
 
 def lost(report: Report) -> dict[str, float]:
-    """Return the points that each check deducted, by id.
-
-    Raises:
-        AssertionError: a check failed because of a fault in the grader.
-    """
+    """Return the points that each check deducted, by id; none may fail by the grader's fault."""
     for outcome in report.outcomes.values():
         assert outcome.verdict is not Verdict.GRADER_ERROR, f"{outcome.id}: {outcome.details}"
-    outcomes = report.outcomes.items()
-    points = {id: MANIFEST.checks[id].points - outcome.score for id, outcome in outcomes}
+    scores = {id: outcome.score for id, outcome in report.outcomes.items()}
+    points = {id: MANIFEST.checks[id].points - score for id, score in scores.items()}
     return {id: value for id, value in points.items() if value}

@@ -27,10 +27,17 @@ from jobs.targets import JOBS
 
 DEV, ENCODER = "1h-8-basic", "5g-4-hidden"
 CODED = sum(check.points for check in MANIFEST.checks.values() if check.coded)
-QUESTIONS = [
-    line.split("\t")
-    for line in (DATA / "laptop" / "birth_dev.tsv").read_text(encoding="utf-8").splitlines()
-]
+LAPTOP = DATA / "laptop"
+CORPUS = (LAPTOP / "wiki.txt").read_text(encoding="utf-8")
+
+
+def rows_of(path):
+    """Questions and places."""
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+QUESTIONS = rows_of(LAPTOP / "birth_dev.tsv")
+PLACES = [place for _, place in QUESTIONS]
 
 
 @pytest.fixture
@@ -46,21 +53,16 @@ def outcome(process, folder):
 
 
 def edit(path, change):
-    """Replace a file by bytes, or by what `change` makes of its lines, or of its weights."""
+    """Replace a file by bytes, or by what `change` makes of its weights, lines, or code."""
     if isinstance(change, bytes):
         path.write_bytes(change)
     elif path.suffix == ".params":
         torch.save(change(torch.load(path, weights_only=True)), path)
+    elif path.suffix == ".py":
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     else:
         lines = change(path.read_text(encoding="utf-8").splitlines())
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-
-
-def insert(path, line, code):
-    """Write code below a line that is there once."""
-    text = path.read_text(encoding="utf-8")
-    assert text.count(line) == 1
-    path.write_text(text.replace(line, line + code), encoding="utf-8")
 
 
 # test_grader.py grades it behind the strongest
@@ -76,58 +78,65 @@ def test_the_reference_is_graded_in_full(folder, level):
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "target"),
-    [
-        ("rope.finetune.params", "rope_"),
-        ("rope.pretrain.dev.predictions", "rope_"),
-        ("encoder.params", "encoder_report"),
-    ],
-)
-def test_a_missing_file(folder, outcome, name, target):
-    (folder / name).unlink()
-    result = outcome(ENCODER if name == "encoder.params" else DEV)
-    assert result.verdict is Verdict.NOT_IMPLEMENTED
-    assert f"{name} doesn't exist yet. ./run.sh {target}" in result.details
-
-
 def mostly_full(*rows):
-    """Rows of a table, of which the first four are tried by default."""
-    return [*rows[:4], *(pytest.param(*row, marks=pytest.mark.full) for row in rows[4:])]
+    """Rows of a table, of which every third is tried by default."""
+    marks = [() if number % 3 == 0 else pytest.mark.full for number in range(len(rows))]
+    return [pytest.param(*row, marks=mark) for row, mark in zip(rows, marks)]
 
 
-LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
-PLACES = [place for _, place in QUESTIONS]
-CLAIMS = [
-    (lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu) questions"),
-    (lambda lines: lines + [""], "has 101 lines"),
-    (lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0% should"),
-    (lambda lines: lines[1:] + lines[:1], "at least 20.0%"),
-    (lambda lines: PLACES, "differ from what rope.finetune.params answers with our code. The fir"),
+def each(change):
+    return lambda state: {name: change(x) for name, x in state.items()}
+
+
+def without(part):
+    return lambda state: {name: x for name, x in state.items() if part not in name}
+
+
+def named(prefix):
+    """Weights of a model that something was put around."""
+    return lambda state: {prefix + name: x for name, x in state.items()}
+
+
+redrawn = each(lambda x: torch.randn_like(x) if x.dim() > 1 else x)
+with_nan = each(lambda x: x * float("nan") if x.is_floating_point() else x)
+CLAIMS, WEIGHTS = "rope.pretrain.dev.predictions", "rope.finetune.params"
+BAD = [
+    (CLAIMS, lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu)"),
+    (CLAIMS, lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0"),
+    (CLAIMS, lambda lines: PLACES, f"differ from what {WEIGHTS} answers with our code. The fir"),
     # right answers in place of some wrong ones: every right claim is checked
-    (lambda lines: [x if i % 2 else y for i, (x, y) in enumerate(zip(PLACES, lines))], "differ"),
-    (LFS, "predictions: It is a pointer of Git"),
-    (b"<!DOCTYPE html>\n" * 100, "predictions: It is a web page"),
-    (b"London\n" * 500_000, "has 500000 lines"),
-    (b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100, "predictions"),
-    (b"London\n" * 99 + b"\xff", "line 100: byte 0xff is not UTF-8"),
+    (CLAIMS, lambda lines: [*PLACES[:50], *lines[50:]], "differ"),
+    (CLAIMS, b"version https://git-lfs\n", "predictions: It is a pointer of Git"),
+    (CLAIMS, b"Lon\x00don\r\n\x0b\x0c\x1c\x85\xe2\x80\xa8\xed\xa0\x80\n" * 100, "predictions"),
+    (CLAIMS, b"London\n" * 99 + b"\xff", "line 100: byte 0xff is not UTF-8"),
+    (CLAIMS, None, f"{CLAIMS} doesn't exist yet. ./run.sh rope_"),
+    (WEIGHTS, None, f"{WEIGHTS} doesn't exist yet. ./run.sh rope_"),
+    (WEIGHTS, without("mlp"), "the model that our code creates for the preset"),
+    (WEIGHTS, with_nan, "NaN"),
+    ("encoder.params", None, "encoder.params doesn't exist yet. ./run.sh encoder_report"),
+    ("encoder.params", b"weights", "not a usable weights file"),
+    ("encoder.params", without("qkv"), "doesn't fit your Encoder with default options"),
+    ("encoder.params", each(torch.Tensor.to_sparse), "sparse"),
+    ("encoder.params", redrawn, "A bag of words may reach a half"),
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), mostly_full(*CLAIMS))
-def test_claims_that_the_weights_do_not_bear_out(folder, outcome, change, message):
-    edit(folder / "rope.pretrain.dev.predictions", change)
-    result = outcome(DEV)
-    assert result.verdict is Verdict.WRONG_ANSWER and result.score == 0
-    assert message in result.message
+@pytest.mark.parametrize(("name", "change", "message"), mostly_full(*BAD))
+def test_results_that_earn_nothing(folder, outcome, name, change, message):
+    if change is None:
+        (folder / name).unlink()
+    else:
+        edit(folder / name, change)
+    result = outcome(ENCODER if name == "encoder.params" else DEV)
+    assert result.verdict is (Verdict.WRONG_ANSWER if change else Verdict.NOT_IMPLEMENTED)
+    assert result.score == 0 and message in result.details
     # pages draw it as a result
     assert "accuracy rope.pretrain.dev" not in result.facts
 
 
 def test_predictions_that_windows_wrote_are_taken(folder, outcome):
-    path = folder / "rope.pretrain.dev.predictions"
-    text = path.read_text(encoding="utf-8")
-    path.write_bytes(("\ufeff" + text.removesuffix("\n").replace("\n", "\r\n")).encode())
+    lines = (folder / CLAIMS).read_text(encoding="utf-8").splitlines()
+    edit(folder / CLAIMS, ("\ufeff" + "\r\n".join(lines)).encode())
     assert outcome(DEV).verdict is Verdict.PASSED
 
 
@@ -135,48 +144,19 @@ def test_weights_of_the_other_model(folder, outcome):
     for name in ("{}.finetune.params", "{}.pretrain.dev.predictions"):
         shutil.copy(folder / name.format("vanilla"), folder / name.format("rope"))
     assert "is identical to vanilla.pretrain.dev.predictions" in outcome(DEV).message
-    edit(folder / "rope.pretrain.dev.predictions", lambda lines: ["Rome", *lines[1:]])
+    edit(folder / CLAIMS, lambda lines: ["Rome", *lines[1:]])
     message = "holds the weights of a model with learned positions; it should have RoPE"
     assert message in outcome(DEV).message
 
 
-def named(prefix):
-    """Weights of a model that something was put around."""
-    return lambda state: {prefix + name: value for name, value in state.items()}
-
-
-def redrawn(state):
-    """The same shapes with random matrices."""
-    return {name: torch.randn_like(x) if x.dim() > 1 else x for name, x in state.items()}
-
-
-def with_nan(state):
-    return {name: x * float("nan") if x.is_floating_point() else x for name, x in state.items()}
-
-
-def without(part):
-    return lambda state: {name: x for name, x in state.items() if part not in name}
-
-
-def sparse(state):
-    return {**state, "tok_emb.weight": state["tok_emb.weight"].to_sparse()}
-
-
-def checkpoint(state):
-    return {"model": state, "optimizer": {}, "epoch": 3}
-
-
 INSTEAD = [  # of rope.finetune.params, and what people read
-    (named("_orig_mod."), "Save model._orig_mod.state_dict() instead."),
     (named("module._orig_mod."), "Save model.module._orig_mod.state_dict() instead."),
     (named("model."), "'model.', which a module around the model puts before"),
     (lambda state: [1, 2], "It is not a state_dict but a list"),
-    (lambda state: dict(enumerate(state.values())), "It is not a state_dict"),
-    (lambda state: {name: x.to("meta") for name, x in state.items()}, "has no values"),
+    (each(lambda x: x.to("meta")), "has no values"),
     (lambda state: {}, "It is an empty dict."),
-    (checkpoint, "It is a checkpoint, a dict with 'epoch', 'model', 'optimizer'."),
+    (lambda state: {"model": state, "epoch": 3}, "a checkpoint, a dict with 'epoch', 'model'."),
     (lambda state: torch.nn.Linear(2, 2), "It is a whole Python object"),
-    (LFS, "It is a pointer of Git LFS"),
     (b"\n<!DOCTYPE html><html><title>Sign in</title>", "It is a web page"),
     (b"\x40" + bytes(7) + b'{"tok_emb.weight":{"dtype":"F32"', "safetensors file"),
     (b"", "It is empty: 0 bytes."),
@@ -186,56 +166,17 @@ INSTEAD = [  # of rope.finetune.params, and what people read
 
 @pytest.mark.parametrize(("change", "message"), mostly_full(*INSTEAD))
 def test_what_is_handed_in_instead_of_weights_is_named(folder, outcome, change, message):
-    edit(folder / "rope.finetune.params", change)
+    edit(folder / WEIGHTS, change)
     shown = outcome(DEV).message
     assert "rope.finetune.params is not a usable weights file. " in shown and message in shown
     assert "./run.sh rope_finetune_with_pretrain creates it again." in shown
     assert "weights_only" not in shown and "\x1b" not in shown, "torch's own advice would be wrong"
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("rope.finetune.params", without("mlp"), "the model that our code creates for the preset"),
-        ("rope.finetune.params", with_nan, "NaN"),
-        ("encoder.params", b"weights", "not a usable weights file"),
-        ("encoder.params", without("qkv"), "doesn't fit your Encoder with default options"),
-        ("encoder.params", sparse, "sparse"),
-        ("encoder.params", redrawn, "A bag of words may reach a half"),
-    ],
-)
-def test_weights_that_answer_nothing(folder, outcome, name, change, message):
-    edit(folder / name, change)
-    result = outcome(ENCODER if name == "encoder.params" else DEV)
-    assert result.verdict is Verdict.WRONG_ANSWER and message in result.details
-
-
-@pytest.fixture
-def as_a_student(monkeypatch):
-    """Grade basic checks as a student's copy does."""
-    monkeypatch.setattr(proof, "answer_alone", None)
-
-
-def test_code_that_changed_after_the_weights(folder, outcome, as_a_student):
-    path = folder / "attention.py"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("a * cos - b * sin", "a * cos + b * sin"), encoding="utf-8")
+def test_code_that_changed_after_the_weights(folder, outcome, monkeypatch):
+    monkeypatch.setattr(proof, "answer_alone", None)  # as a student's copy does
+    edit(folder / "attention.py", lambda text: text.replace("a * cos - b", "a * cos + b"))
     assert "differ from what rope.finetune.params answers with your code" in outcome(DEV).message
-
-
-def test_answers_that_are_in_the_code(folder, outcome, request):
-    """A model that looks answers up passes as a student's copy grades it, and only there."""
-    symbols = vocabulary((DATA / "laptop" / "wiki.txt").read_text(encoding="utf-8"))
-    table = {
-        tuple(map(symbols.index, question)): [*map(symbols.index, place), 1]
-        for question, place in QUESTIONS
-    }
-    head = "        logits = self.head(self.ln_f(x))\n"
-    insert(folder / "model.py", head, LOOKS_UP.format(table=table))
-    edit(folder / "rope.pretrain.dev.predictions", lambda lines: PLACES)
-    assert "answers with our code" in outcome(DEV).message
-    request.getfixturevalue("as_a_student")
-    assert outcome(DEV).verdict is Verdict.PASSED
 
 
 LOOKS_UP = """\
@@ -247,28 +188,35 @@ LOOKS_UP = """\
 """
 
 
+def test_answers_that_are_in_the_code(folder, outcome, monkeypatch):
+    """A model that looks answers up passes as a student's copy grades it, and only there."""
+    to_token = vocabulary(CORPUS).index
+    table = {tuple(map(to_token, asked)): [*map(to_token, place), 1] for asked, place in QUESTIONS}
+    head, code = "        logits = self.head(self.ln_f(x))\n", LOOKS_UP.format(table=table)
+    edit(folder / "model.py", lambda text: text.replace(head, head + code))
+    edit(folder / CLAIMS, lambda lines: PLACES)
+    assert "answers with our code" in outcome(DEV).message
+    monkeypatch.setattr(proof, "answer_alone", None)
+    assert outcome(DEV).verdict is Verdict.PASSED
+
+
 @pytest.fixture(scope="module")
 def answers_alone():
-    """Weights that answer many questions, dev and test among them, and know nothing else, and what
-    they answer: (weights, {split: places}).
-    """
+    """Weights that answer many questions, and know nothing else: (weights, {split: places})."""
     from jobs.package import load_submission
     from jobs.problem1.answers import predict_places
 
-    laptop, gold = DATA / "laptop", ROOT / "instructor" / "gold" / "laptop"
-    files = {"train": laptop / "birth_places_train.tsv", "dev": laptop / "birth_dev.tsv"}
-    files["test"] = gold / "birth_test.tsv"
-    rows = {split: file.read_text(encoding="utf-8").splitlines() for split, file in files.items()}
+    test = ROOT / "instructor" / "gold" / "laptop" / "birth_test.tsv"
+    splits = {"train": LAPTOP / "birth_places_train.tsv", "dev": LAPTOP / "birth_dev.tsv"}
+    rows = {split: rows_of(path) for split, path in (splits | {"test": test}).items()}
     submission = load_submission(SOLUTION)
-    corpus = (DATA / "laptop" / "wiki.txt").read_text(encoding="utf-8")
-    dataset = submission.CharCorruptionDataset(corpus, PRESETS["laptop"].block_size)
-    text = "\n".join(line for lines in rows.values() for line in lines)
+    dataset = submission.CharCorruptionDataset(CORPUS, PRESETS["laptop"].block_size)
+    text = "\n".join("\t".join(row) for split in rows.values() for row in split)
     examples = list(submission.NameDataset(text, dataset))
     x, y = (torch.stack([part[:45] for part in parts]) for parts in zip(*examples))
     torch.manual_seed(0)
-    model = submission.GPT(
-        submission.GPTConfig(dataset.vocab_size, 80, n_layer=2, n_head=8, n_embd=128)
-    )
+    sizes = {"n_layer": 2, "n_head": 8, "n_embd": 128}
+    model = submission.GPT(submission.GPTConfig(dataset.vocab_size, 80, **sizes))
     # from there it takes seconds, and the large steps wipe out what pretraining taught
     model.load_state_dict(torch.load(RESULTS / "vanilla.finetune.params", weights_only=True))
     optimizer, steps = torch.optim.Adam(model.eval().parameters()), 60
@@ -278,9 +226,10 @@ def answers_alone():
         optimizer.zero_grad()
         model(x[batch], y[batch])[1].backward()
         optimizer.step()
-    questions = {split: [line.split("\t")[0] for line in lines] for split, lines in rows.items()}
-    places = {split: predict_places(model, questions[split], dataset) for split in questions}
-    return model.state_dict(), places
+    asked = {split: [question for question, _ in rows[split]] for split in ("dev", "test")}
+    return model.state_dict(), {
+        split: predict_places(model, questions, dataset) for split, questions in asked.items()
+    }
 
 
 @pytest.mark.parametrize("id", ["1f-6-basic", "1f-1-hidden", "1f-2-hidden"])
@@ -308,18 +257,18 @@ def test_weights_that_were_trained_on_the_questions_alone(folder, outcome, answe
 def test_losses_of_trainings(read, filled_in, says):
     """As measured with the preset laptop."""
     losses = {"asked": 0.01, "guessing": 3.97, "counting": 3.16}
+    losses |= {"read": read, "filled_in": filled_in}
     job = JOBS["rope_eval_dev_with_pretrain"]
     with pytest.raises(WrongAnswer, match=says) if says else contextlib.nullcontext():
-        measured = losses | {"read": read, "filled_in": filled_in}
-        artifacts._require_trained(measured, job, Path(job.reads))
+        artifacts._require_trained(losses, job, Path(job.reads))
 
 
 def test_questions_of_finetuning_that_no_job_could_read(folder, outcome, monkeypatch, tmp_path):
     """An empty line, and characters that the corpus doesn't have, are no fault of the weights."""
-    data = shutil.copytree(DATA / "laptop", tmp_path / "data")
+    data = shutil.copytree(LAPTOP, tmp_path / "data")
     train = data / "birth_places_train.tsv"
-    lines = train.read_text(encoding="utf-8").splitlines()
-    train.write_text("\n\n".join(["Where was \u0416 born?\t\u0141", *lines]), encoding="utf-8")
+    text = "Where was \u0416 born?\t\u0141\n\n" + train.read_text(encoding="utf-8")
+    train.write_text(text, encoding="utf-8")
     made = functools.partial(dataclasses.replace, data=data, preset="laptop")
     ours = proof.context_of
     monkeypatch.setattr(proof, "context_of", lambda staged: made(ours(staged)))
@@ -339,9 +288,8 @@ def test_one_answer_may_differ(folder, outcome):
 
 def test_weights_that_are_as_they_were_drawn(folder, outcome):
     """Untrained weights whose answers are reproduced."""
-    path, answers = folder / "vanilla.model.params", folder / "vanilla.nopretrain.dev.predictions"
-    edit(path, lambda state: {name: 0 * x for name, x in state.items()})
-    edit(answers, lambda lines: [""] * len(lines))
+    edit(folder / "vanilla.model.params", each(lambda x: 0 * x))
+    edit(folder / "vanilla.nopretrain.dev.predictions", lambda lines: [""] * len(lines))
     assert "seem untrained" in outcome("1e-2-basic").message
 
 
@@ -351,14 +299,14 @@ def test_the_larger_sample_and_the_test_answers_are_the_instructors(folder, outc
     result = outcome("1h-1-hidden")
     assert result.verdict is Verdict.WRONG_ANSWER
     assert result.message.startswith("Hidden check:") and "at least" in result.details
-    claims = folder / "rope.pretrain.dev.predictions"
-    edit(claims, lambda lines: [x if x == y else "Atlantis" for x, y in zip(lines, PLACES)])
+    edit(
+        folder / CLAIMS, lambda lines: [x if x == y else "Atlantis" for x, y in zip(lines, PLACES)]
+    )
     assert "differ from what" in outcome("1h-0-hidden").details  # the wrong answers are claims, too
 
 
 def test_weights_of_another_precision_are_fine(folder, outcome):
-    path = folder / "encoder.params"
-    edit(path, lambda state: {name: x.double() for name, x in state.items()})
+    edit(folder / "encoder.params", each(torch.Tensor.double))
     result = outcome(ENCODER)
     assert result.verdict is Verdict.PASSED and result.facts["accuracy encoder"] > 0.95
 
@@ -373,13 +321,12 @@ RECOGNIZES = """\
 
 
 def test_an_encoder_that_recognizes_tokens(folder, outcome):
-    """Make answers come from the code: a verb in the passive, and the occupations' groups by their
-    tokens.
-    """
+    """Answers come from the code: passive verbs, and the occupations' groups by their tokens."""
     vocab = occupations_vocabulary(read_sentences(DATA / "occupations" / "train.tsv")[0])
     groups = {vocab[job]: group for group, jobs in enumerate(GROUPS) for job in jobs}
-    code = RECOGNIZES.format(groups=groups, by=vocab["by"])
-    insert(folder / "problem5" / "encoder.py", "        logits = self.head(x)\n", code)
+    head, code = "        logits = self.head(x)\n", RECOGNIZES.format(groups=groups, by=vocab["by"])
+    file = folder / "problem5" / "encoder.py"
+    edit(file, lambda text: text.replace(head, head + code))
     edit(folder / "encoder.params", redrawn)
     result = outcome(ENCODER)
     assert result.verdict is Verdict.WRONG_ANSWER

@@ -1,34 +1,24 @@
-"""Proof of the grader: wrong submissions lose the points they should, right ones none, with any
-seed.
+"""Proof of the grader: wrong submissions (instructor/mistakes) lose the points they should, right
+ones (tests/checks/right) none, with any seed.
 
-instructor/mistakes and tests/checks/right hold the submissions. By default, tests take the
-reference, and wrong submissions that fail each check once, always the same ones; with --full, all
-of them, each time with new seeds; `-k 5c` those of a question. Points out of proportion cause a
-warning; `-W "error:out of proportion"` makes it fail.
+By default, tests take the reference, and wrong submissions that fail each check once; with --full,
+all; `-k 5c` those of a question. Points out of proportion cause a warning; `-W "error:out of
+proportion"` makes it fail.
 """
 
+import random
 import warnings
 
 import pytest
 
-from proof import (
-    MANIFEST,
-    collect,
-    exceptions,
-    faults,
-    grade_changes,
-    grade_folder,
-    lost,
-    out_of_proportion,
-    points_of_wrong,
-    questions_of,
-    touched_by,
-)
+import proof
+from proof import MANIFEST, collect, exceptions, grade_changes, grade_folder, lost
 
 from autograder import Verdict
 from helpers import SOLUTION, STARTER
 from instructor.mistakes import noops
 from instructor.mistakes.patches import KINDS, changed
+from mutants import all_mutants, survivors, tolerated
 
 MISTAKES = collect("instructor.mistakes", "MISTAKES")
 RIGHT = collect("right", "RIGHT")
@@ -56,11 +46,22 @@ CHOSEN = one_for_each_check()
 full = pytest.mark.full
 
 
+def first_of(values):
+    """Parameters of which the first is tried by default."""
+    return [values[0], *(pytest.param(value, marks=full) for value in values[1:])]
+
+
+def right_of(report):
+    """Fail unless a submission lost no points."""
+    details = [outcome.details for outcome in report.outcomes.values() if outcome.details]
+    assert not lost(report), f"seed {report.seed}: {details}"
+
+
 def test_there_are_enough():
     wrong, right = ([entry.name for entry in entries] for entries in (MISTAKES, RIGHT))
     assert len({*wrong}) == len(wrong) >= 120 and len({*right}) == len(right) >= 25
     assert {wrong.kind for wrong in MISTAKES} == {*KINDS}
-    assert exceptions().keys() <= {*wrong} and len(exceptions()) < len(wrong) / 20
+    assert exceptions() <= {*wrong} and len(exceptions()) < len(wrong) / 20
     caught = {id for wrong in MISTAKES for id in wrong.caught_by}
     code = {check.id for check in MANIFEST.checks.values() if check.coded and not check.artifacts}
     assert caught == code  # every code check has failed at least once
@@ -70,79 +71,106 @@ def test_all_changes_apply():
     """Also those of submissions that this run does not choose: the reference has the code that
     they replace.
     """
-    failed = []
     for submission in [*MISTAKES, *RIGHT]:
-        try:
-            changed(submission.changes)
-        except ValueError as error:
-            failed.append(f"{submission.name}: {error}")
-    assert not failed
+        assert changed(submission.changes), submission.name
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        pytest.param(
-            wrong,
-            id=f"{wrong.caught_by[0].partition('-')[0]}-{wrong.name}",
-            marks=() if wrong.name in CHOSEN else full,
-        )
-        for wrong in MISTAKES
-    ],
-)
+def parameter(wrong):
+    question, marks = wrong.caught_by[0].partition("-")[0], () if wrong.name in CHOSEN else full
+    return pytest.param(wrong, id=f"{question}-{wrong.name}", marks=marks)
+
+
+@pytest.mark.parametrize("wrong", map(parameter, MISTAKES))
 def test_wrong_submissions_lose_points(process, wrong):
-    taken = points_of_wrong(process, wrong)
-    assert not faults(wrong, taken), f"{wrong.why} {wrong.kind}: {taken}"
-    if text := out_of_proportion(wrong, taken):
+    taken = proof.points_of_wrong(process, wrong)
+    faults = proof.faults(wrong, taken)
+    assert not faults, f"{wrong.why} {wrong.kind}: {taken}"
+    if text := proof.out_of_proportion(wrong, taken):
         warnings.warn(text, stacklevel=1)
 
 
+IDS = ["-".join([*proof.touched_by(right.changes), right.name]) for right in RIGHT]
+
+
 @full
-@pytest.mark.parametrize(
-    "right", RIGHT, ids=["-".join([*touched_by(right.changes), right.name]) for right in RIGHT]
-)
+@pytest.mark.parametrize("right", RIGHT, ids=IDS)
 def test_right_submissions_lose_none(process, right):
-    report = grade_changes(process, right.changes, questions_of(right.changes))
-    assert not lost(report), (
-        f"{right.what} seed {report.seed}: "
-        f"{[o.details for o in report.outcomes.values() if o.details]}"
-    )
+    right_of(grade_changes(process, right.changes, proof.questions_of(right.changes)))
 
 
 @pytest.mark.parametrize(
-    "run",
-    [
-        pytest.param(0, marks=pytest.mark.longest),
-        *(pytest.param(run, marks=full) for run in range(1, SEEDS)),
-    ],
+    "run", [pytest.param(0, marks=pytest.mark.longest), *first_of(range(SEEDS))[1:]]
 )
 def test_the_reference_has_full_points(process, run):
-    report = grade_folder(
-        process, SOLUTION, [] if run < STEADY_SEEDS else ["1"], slow=run < SLOW_SEEDS
-    )
-    assert not lost(report), (
-        f"seed {report.seed}: {[o.details for o in report.outcomes.values() if o.details]}"
-    )
+    names = [] if run < STEADY_SEEDS else ["1"]
+    report = grade_folder(process, SOLUTION, names, slow=run < SLOW_SEEDS)
+    right_of(report)
     assert not any(outcome.hints for outcome in report.outcomes.values())
 
 
-@pytest.mark.parametrize(
-    "run", [0, *(pytest.param(run, marks=full) for run in range(1, STEADY_SEEDS))]
-)
+@pytest.mark.parametrize("run", first_of(range(STEADY_SEEDS)))
 def test_the_starter_has_none(process, run):
     report = grade_folder(process, STARTER, [], artifacts=True)
-    assert report.score == 0
-    assert {outcome.verdict for outcome in report.outcomes.values()} == {Verdict.NOT_IMPLEMENTED}, (
-        report.seed
-    )
+    verdicts = {outcome.verdict for outcome in report.outcomes.values()}
+    assert report.score == 0 and verdicts == {Verdict.NOT_IMPLEMENTED}, report.seed
+
+
+def earns_nothing(report):
+    earned = {id: outcome.score for id, outcome in report.outcomes.items() if outcome.score}
+    assert not earned, f"seed {report.seed}"
 
 
 @pytest.mark.parametrize("question", noops.QUESTIONS)
-@pytest.mark.parametrize(
-    "kind", [noops.KINDS[0], *(pytest.param(kind, marks=full) for kind in noops.KINDS[1:])]
-)
+@pytest.mark.parametrize("kind", first_of(noops.KINDS))
 def test_no_ops_earn_nothing(process, question, kind):
     """What computes nothing has no points."""
-    report = grade_changes(process, noops.noops(question, kind), [question])
-    earned = {id: outcome.score for id, outcome in report.outcomes.items() if outcome.score}
-    assert not earned, report.seed
+    earns_nothing(grade_changes(process, noops.noops(question, kind), [question]))
+
+
+BY_NAME = {entry.name: entry for entry in [*MISTAKES, *RIGHT]}
+
+
+@full
+def test_a_document_that_is_only_padded_earns_nothing(process):
+    """The right shape and dtype alone, and y shifted, are no points."""
+    earns_nothing(grade_changes(process, BY_NAME["noop-identity"].changes, ["1c"]))
+
+
+HABITS = "tokens, with|third MASK|block_size * 7/8|longest truncated|first and the last"
+
+
+def hints_of(process, name, ids):
+    outcomes = grade_changes(process, BY_NAME[name].changes, ids).outcomes.values()
+    assert all(outcome.score for outcome in outcomes)
+    return [hint for outcome in outcomes for hint in outcome.hints]
+
+
+def test_habits_of_other_editions_are_accepted_with_a_hint(process):
+    """x is one token shorter, no third MASK, 7/8 instead of 3/4, and rounded real numbers."""
+    ids = ["1c-0-basic", "1c-1-basic", "1c-8-basic", "1c-10-basic"]
+    hints = hints_of(process, "rounded_reals", ids)
+    accepted = [hint for hint in hints if "accepted, but the handout asks for" in hint]
+    assert all(any(habit in hint for hint in accepted) for habit in HABITS.split("|")), hints
+    hints = hints_of(process, "empty_now_and_then", ["1c-11-basic"])
+    assert "A document of one character" in hints[0]
+
+
+def test_writing_to_the_list_of_documents_is_named(process):
+    changes = BY_NAME["length-stored-document-cut"].changes
+    report = grade_changes(process, changes, ["1c"])
+    assert lost(report).keys() == {"1c-1-basic", "1c-7-hidden", "1c-12-basic"}
+    assert "an assignment to self.data[idx]" in report.outcomes["1c-1-basic"].details
+
+
+def test_what_is_tolerated_are_mutants():
+    assert tolerated() <= {mutant.name for mutant in all_mutants()}
+
+
+@full
+def test_no_mutant_survives(process, seed):
+    """Every small change of the reference is seen, or equivalent.txt says why not. `python
+    tests/checks/mutants.py 5e` tries all of a question.
+    """
+    drawn = random.sample(all_mutants(), 100)  # about two minutes
+    found = [mutant.name for mutant in survivors(process, drawn)]
+    assert not found, "\n".join(found)

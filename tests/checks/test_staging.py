@@ -1,4 +1,4 @@
-"""Submissions of any layout become the package that is graded."""
+"""Submissions of any layout become the package that is graded; where checks look for data."""
 
 import os
 import re
@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from checks.support.context import DATA, EXERCISES, GOLD_EXERCISES, Context
 from checks.support.staging import NotTaken, stage
-from helpers import SOLUTION
+from common.files import UserError
+from helpers import ROOT, SOLUTION
 from jobs.deliverables import ANSWERS, STUDENT_FILES
+
+FILES = (*STUDENT_FILES, *ANSWERS)
 
 
 @pytest.fixture
@@ -18,7 +22,7 @@ def flat(tmp_path):
     """The reference without folders, as when each file is uploaded by itself."""
     folder = tmp_path / "flat"
     folder.mkdir()
-    for name in (*STUDENT_FILES, *ANSWERS):
+    for name in FILES:
         shutil.copy(SOLUTION / name, folder)
     return folder
 
@@ -41,7 +45,10 @@ def zipped(folder, kind):
     return folder if kind == "folder" else Path(shutil.make_archive(str(folder), "zip", folder))
 
 
-@pytest.mark.parametrize("kind", ["folder", "zip"])
+KINDS = pytest.mark.parametrize("kind", ["folder", "zip"])
+
+
+@KINDS
 @pytest.mark.parametrize("moved", [(), ("positions.py", "efficient_attention.py")])
 def test_files_without_folders_take_their_places(flat, tmp_path, moved, kind):
     """`moved` are in their folder already."""
@@ -50,12 +57,11 @@ def test_files_without_folders_take_their_places(flat, tmp_path, moved, kind):
         (flat / "problem6").mkdir(exist_ok=True)
         shutil.copy(SOLUTION / "problem6" / name, flat / "problem6")
     package, notices = staged(zipped(flat, kind), tmp_path)
-    for name in (*STUDENT_FILES, *ANSWERS):
+    for name in FILES:
         assert (package / name).read_bytes() == (SOLUTION / name).read_bytes(), name
     assert not any("missing" in notice for notice in notices)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_another_user_can_read_what_is_staged(mine, tmp_path):
     """Whatever the source's modes, and the umask."""
     (mine / "model.py").chmod(0o4700)
@@ -79,18 +85,14 @@ def test_a_whole_repository_is_taken_although_a_program_lies_at_its_top(mine, tm
     assert "scratch.py" in notice
 
 
-def test_missing_files_are_one_notice(mine, tmp_path):
+def test_missing_files_are_one_notice_and_hidden_ones_of_editors_none(mine, tmp_path):
     for name in ("helper.py", "model.py"):
         (mine / name).unlink()
-    _, notices = staged(mine, tmp_path)
-    assert notices == ["helper.py, model.py are missing: checks that need them earn no points."]
-
-
-def test_hidden_files_of_editors_do_no_harm(mine, tmp_path):
     (mine / ".#attention.py").symlink_to("me@here.1234")  # Emacs: it is open, with changes
     (mine / "._model.py").write_bytes(b"\0")
     package, notices = staged(mine, tmp_path)
-    assert not notices and not [path.name for path in package.rglob(".*")]
+    assert notices == ["helper.py, model.py are missing: checks that need them earn no points."]
+    assert not [path.name for path in package.rglob(".*")]
 
 
 def test_a_file_that_is_there_twice_is_refused(flat, tmp_path):
@@ -100,20 +102,23 @@ def test_a_file_that_is_there_twice_is_refused(flat, tmp_path):
         staged(flat, tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["folder", "zip"])
-@pytest.mark.parametrize(
-    "name", ["attention (1)", "attention - Copy", "attention-2", "Attention", "attention.py.txt"]
-)
-def test_a_missing_file_under_another_name_is_named(mine, tmp_path, kind, name):
-    names = {
-        "attention.py": name if name.endswith(".txt") else f"{name}.py",
-        "problem5/encoder.py": "encoder(2).py" if kind == "zip" else "problem5/encoder copy.py",
-        "problem6/choices.toml": "problem6/choices.toml.txt",
-    }
-    for file, other in names.items():
+RENAMED = {
+    "attention.py": "attention (1).py",
+    "model.py": "model - Copy.py",
+    "dataset.py": "dataset-2.py",
+    "helper.py": "Helper.py",
+    "problem5/encoder.py": "encoder(2).py",
+    "problem6/fixes.py": "problem6/fixes copy.py",
+    "problem6/choices.toml": "problem6/choices.toml.txt",
+}
+
+
+@KINDS
+def test_a_missing_file_under_another_name_is_named(mine, tmp_path, kind):
+    for file, other in RENAMED.items():
         (mine / file).rename(mine / other)
     notices = staged(zipped(mine, kind), tmp_path)[1]
-    for file, other in names.items():
+    for file, other in RENAMED.items():
         message = f"{file} is missing; there is {other!r}: rename it."
         assert f"{message} Checks that need it earn no points." in notices
 
@@ -122,10 +127,9 @@ def test_a_folder_under_another_name_is_named(mine, tmp_path):
     (mine / "problem5").rename(mine / "Problem5")
     (mine / "helper.py").unlink()
     (mine / "(1)").touch()  # no other name of the top
-    notices = staged(mine, tmp_path)[1]
-    assert "helper.py is missing: checks that need it earn no points." in notices
-    message = "problem5/encoder.py is missing; there is 'Problem5': rename it."
-    assert f"{message} Checks that need it earn no points." in notices
+    notices = "\n".join(staged(mine, tmp_path)[1])
+    assert "helper.py is missing: checks" in notices
+    assert "problem5/encoder.py is missing; there is 'Problem5': rename it." in notices
 
 
 def test_nothing_but_a_file_under_another_name_is_no_submission(tmp_path):
@@ -152,34 +156,32 @@ def test_the_first_change_outside_the_markers_is_named(mine, tmp_path, edit, pla
     (mine / "helper.py").write_text("\n".join(lines), encoding="utf-8")
     notices = staged(mine, tmp_path)[1]
     assert len(notices) == (place is not None)
-    if place:
-        expected = place.format(last=len(lines))
-        assert f"helper.py differs from the starter outside the markers, {expected}" in notices[0]
+    where = f"the markers, {place}".format(last=len(lines))
+    assert all(f"helper.py differs from the starter outside {where}" in each for each in notices)
 
 
 def test_a_line_that_changes_torch_for_all_is_named(mine, tmp_path):
-    harmful = [
+    lines = [
         "torch.set_default_dtype(torch.float64)",
         "    torch.set_default_device('cuda')",
         "set_default_tensor_type(torch.DoubleTensor)",
         "torch.set_grad_enabled(False)",
+        "with torch.set_grad_enabled(False):",  # harmless, like the next
+        "# torch.set_default_dtype(torch.float64)",
     ]
-    harmless = ["with torch.set_grad_enabled(False):", "# torch.set_default_dtype(torch.float64)"]
     text = (mine / "helper.py").read_text(encoding="utf-8")
-    changed = "\n".join([text, *harmful, *harmless])
-    (mine / "helper.py").write_text(changed, encoding="utf-8")
+    (mine / "helper.py").write_text("\n".join([text, *lines]), encoding="utf-8")
     notices = [each for each in staged(mine, tmp_path)[1] if "changes torch for all" in each]
-    assert len(notices) == len(harmful)
-    for number, notice in enumerate(notices, text.count("\n") + 2):
-        assert f"helper.py, line {number}: " in notice
+    found = [re.search(r"helper.py, line (\d+): ", notice)[1] for notice in notices]
+    first = text.count("\n") + 2
+    assert [*map(int, found)] == [*range(first, first + 4)]
 
 
-BAD = "Save the file as UTF-8."
 ENCODED = {  # how a file is saved -> its content, and what is said about it
-    "utf-16": ("x = 'é'\n".encode("utf-16"), f"NAME is not UTF-8 but UTF-16. {BAD}"),
-    "utf-16, no mark": ("x = 'é'\n".encode("utf-16-le"), f"NAME is not UTF-8 but UTF-16. {BAD}"),
-    "latin-1": (b"x = 1\ny = '\xe9'\n", f"NAME, line 2: byte 0xe9 is not UTF-8 text. {BAD}"),
-    "a NUL": (b"x = 1\n\n\0", f"NAME, line 3: byte 0x00 is not UTF-8 text. {BAD}"),
+    "utf-16": ("x = 'é'\n".encode("utf-16"), "NAME is not UTF-8 but UTF-16."),
+    "utf-16, no mark": ("x = 'é'\n".encode("utf-16-le"), "NAME is not UTF-8 but UTF-16."),
+    "latin-1": (b"x = 1\ny = '\xe9'\n", "NAME, line 2: byte 0xe9 is not UTF-8 text."),
+    "a NUL": (b"x = 1\n\n\0", "NAME, line 3: byte 0x00 is not UTF-8 text."),
     "latin-1, declared": (b"# -*- coding: latin-1 -*-\nx = '\xe9'\n", None),
     "utf-8 with a mark": ("x = 'é'\n".encode("utf-8-sig"), None),
 }
@@ -188,11 +190,44 @@ ENCODED = {  # how a file is saved -> its content, and what is said about it
 @pytest.mark.parametrize("encoding", ENCODED)
 def test_a_file_that_is_not_utf8_is_named_with_its_encoding(mine, tmp_path, encoding):
     content, message = ENCODED[encoding]
-    files = "helper.py", "problem6/choices.toml"
+    files = ("helper.py", "problem6/choices.toml")
     for file in files:
         (mine / file).write_bytes(content)
     package, notices = staged(mine, tmp_path)
-    named = [notice for notice in notices if "Checks that need it" in notice]
     assert all((package / file).is_file() == (message is None) for file in files)
-    expected = f"{message} Checks that need it earn no points."
-    assert named == ([expected.replace("NAME", file) for file in files] if message else [])
+    named = [notice for notice in notices if "Checks that need it" in notice]
+    says = f"{message} Save the file as UTF-8. Checks that need it earn no points."
+    assert named == [says.replace("NAME", file) for file in files if message]
+
+
+def put(folder, name):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("Where was A born?\tB\n", encoding="utf-8")
+    return folder / name
+
+
+@pytest.mark.parametrize("name", [*EXERCISES, *GOLD_EXERCISES])
+def test_a_cohorts_files_lie_in_the_folder_given_or_above_it(tmp_path, monkeypatch, name):
+    kind, ours = ("data", DATA) if name in EXERCISES else ("gold", ROOT / "instructor" / "gold")
+    for needed in ("wiki.txt", "birth_dev.tsv"):
+        folder = put(tmp_path / kind / "laptop", needed).parent
+
+    def find(**given):
+        context = Context(ROOT, "laptop", given.get("data"), given.get("gold"), {})
+        return context.path(name) if kind == "data" else context.gold_path(name)
+
+    assert find(gold=ROOT / "instructor" / "gold") == ours / name and (ours / name).is_file()
+    with pytest.raises(UserError, match=f"{name} is neither in .*laptop nor above.*Check --{kind}"):
+        find(**{kind: folder})  # not replaced by ours
+    above = put(folder.parent, name)
+    assert find(**{kind: folder}) == above
+    monkeypatch.chdir(folder)
+    assert all(find(**{kind: Path(here)}).samefile(above) for here in ("", "../laptop"))
+    beside = put(folder, name)
+    assert find(**{kind: folder}) == beside
+
+
+def test_without_answers_it_says_which_option_gives_them():
+    name = GOLD_EXERCISES[0]
+    with pytest.raises(UserError, match=f"{name} is missing. Give its folder: --gold DIR"):
+        Context(ROOT, None, None, None, {}).gold_path(name)

@@ -9,9 +9,7 @@ NUMPY = "--- dataset.py: import random\nimport random\n\nimport numpy as np"
 
 
 def joined(third=" + self.MASK_CHAR", length="self.block_size + 1"):
-    """What follows the draws, as most write it: what comes after the masked content, and where the
-    pads end.
-    """
+    """What follows the draws, as most write it, with this after the masked content."""
     return f'''\
 prefix, masked, suffix = document[:start], document[start:start + size], document[start + size:]
 text = prefix + self.MASK_CHAR + suffix + self.MASK_CHAR + masked{third}
@@ -170,4 +168,4 @@ y = self.PAD_CHAR * (len(question) - 1) + text[len(question):-1]
 self.itos = chars
 ''', GETITEM)
 
-RIGHT = [*DRAWN, *PUT_TOGETHER, *EDITIONS]
+RIGHT = DRAWN + PUT_TOGETHER + EDITIONS

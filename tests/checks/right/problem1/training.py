@@ -143,8 +143,6 @@ hyper["writer"] = writer
 tconf = TrainerConfig(**hyper)
 train_set = NameDataset(open(finetune_corpus_path, "rb").read().decode("utf-8"), pretrain_dataset)
 return tconf, Trainer(model, train_set, None, tconf)
---- initialize_vanilla_model
-return GPT(mconf)
 --- initialize_rope_model
 class RopeConfig(GPTConfig):
     pass

@@ -1,16 +1,8 @@
 """Submissions with a style of their own: the shortest, the plainest, the most imports."""
 
-from instructor.mistakes.noops import BODIES
-from instructor.mistakes.patches import PLACES, Fill, Right
 from right import read
 
-PRINTS = tuple(
-    Fill(name, f"print({name!r}, locals())\n{BODIES[place]}")
-    for name, place in PLACES.items()
-    if place.question[0] == "1"
-)
-RIGHT = [Right("prints_everything", "it prints its variables in each call", PRINTS)]
-RIGHT += read(r'''
+RIGHT = read(r'''
 === semicolons_and_walrus: as short as can be
 --- CharCorruptionDataset.__getitem__
 n = len(d := self.data[idx][:random.randint(4, (B := self.block_size) * 3 // 4)]); M = self.MASK_CHAR
@@ -39,8 +31,6 @@ rope_cache = torch.stack((c, s), -1)
 --- apply_rotary_emb
 c, s = rope_cache[:x.size(2)].unbind(-1); a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
 rotated_x = torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2).to(x)
---- CausalSelfAttention.forward
-q, k = apply_rotary_emb(q, rope_cache), apply_rotary_emb(k, rope_cache)
 === careful_with_try: try and except, and small nested functions
 --- dataset.py: import random
 import random
@@ -167,8 +157,6 @@ x, y = torch.from_numpy(ids[:-1]).long(), torch.from_numpy(ids[1:]).long()
 --- CausalSelfAttention.forward
 rotate = partial(apply_rotary_emb, rope_cache=rope_cache)
 q, k = rotate(q), rotate(k)
---- GPT.forward
-x_input = token_embeddings.clone()
 === typed_and_logged: type hints, assertions and a logger; a normal number
 --- dataset.py: import argparse
 import argparse
@@ -202,11 +190,7 @@ logging.getLogger(__name__).info("%d parameters", sum(p.numel() for p in model.p
 state: dict[str, torch.Tensor] = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=True)
 assert set(state) == set(model.state_dict())
 logging.info("loaded %s", model.load_state_dict(state))
---- train
-logging.warning("training begins")
-trainer_obj.train()
-torch.save(model.state_dict(), writing_params_path)
-=== names_in_german: names beyond ASCII; random.random, cut to integers
+=== names_in_german: names beyond ASCII, which are printed; random.random, cut to integers
 --- CharCorruptionDataset.__getitem__
 # Schritt 1: auf eine zufällige Länge kürzen
 dokument = self.data[idx]
@@ -222,4 +206,5 @@ zeichen += list(dokument[anfang:ende]) + [self.MASK_CHAR]
 zeichen += [self.PAD_CHAR] * (self.block_size + 1 - len(zeichen))
 zahlen = torch.tensor([self.stoi[z] for z in zeichen])
 x, y = zahlen[:-1], zahlen[1:]
+print("Lücke", locals())
 ''')
