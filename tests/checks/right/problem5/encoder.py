@@ -199,7 +199,7 @@ moments = torch.stack((wide, wide * wide)).mean(-1, keepdim=True)
 variance = (moments[1] - moments[0] ** 2).clamp(min=0)
 y = ((x - moments[0]) / torch.sqrt(variance + self.eps)).to(x.dtype) * self.weight + self.bias
 --- encoder.py: x = self.tok_emb(idx)
-x = self.tok_emb(idx) * (idx != PAD)[:, :, None]   
+x = self.tok_emb(idx) * (idx != PAD)[:, :, None]
 --- encoder.py: x = x + self.pos_emb[:T]
 x = x + self.pos_emb[:T] * (~padding)[:, :, None]
 --- encoder.py: x = self.norm(x)

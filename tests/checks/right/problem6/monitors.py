@@ -107,7 +107,7 @@ OTHER_WINDOWS = edits(
 RIGHT += [
     Right(name, what, (*changes, Text("choices.toml", text)))
     for name, what, changes, text in (
-        ("monitor_tolerates_gaps", "18 of 20 records; other choices, Windows' line ends", GAPS, OTHERS),
+        ("monitor_tolerates_gaps", "18 of 20 records; other choices, CRLF", GAPS, OTHERS),
         ("monitor_with_other_windows", "rows of 18 to 22; no remarks", OTHER_WINDOWS, BARE),
         ("choices_inline", "a line for each, after a byte-order mark", (), INLINE),
     )
