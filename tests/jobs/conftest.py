@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -52,6 +53,18 @@ def demo(tmp_path_factory):
             process = subprocess.run(command, check=True, **streams)
             printed.write_text(process.stdout, encoding="utf-8")
     return SimpleNamespace(folder=out, code=code, printed=printed.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def results(demo, tmp_path):
+    """A copy of the results of all eleven jobs that a test may damage."""
+    return shutil.copytree(demo.folder, tmp_path / "results")
+
+
+@pytest.fixture
+def code(tmp_path):
+    """A function that writes the reference with changes; returns its folder."""
+    return lambda *changes: make(changes, tmp_path / "code")
 
 
 @pytest.fixture

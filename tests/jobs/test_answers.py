@@ -1,11 +1,17 @@
-"""Batched decoding with a key-value cache answers as one-at-a-time decoding does."""
+"""What models answer: batches with a key-value cache as one question at a time, and what a log says
+that a model knows.
+"""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from jobs.problem1.answers import cache_works, generate, predict_places
+from jobs.problem1.data import Data
+from jobs.problem1.knowledge import EVERY, PEOPLE, knowledge_of
+from jobs.training_log import sample
 
 
 @pytest.fixture
@@ -13,53 +19,30 @@ def corpus(submission):
     return submission.CharCorruptionDataset("Where was Ada Lovelace born?\nGrünberg", 48)
 
 
-def one_at_a_time(submission, model, question, dataset, steps):
-    x = torch.tensor([[dataset.stoi[ch] for ch in question + dataset.MASK_CHAR]])
-    steps = min(steps, model.get_block_size() - x.size(1))
-    completion = "".join(dataset.itos[int(i)] for i in submission.sample(model, x, steps)[0])
-    return (
-        completion.split(dataset.MASK_CHAR)[1]
-        .replace(dataset.PAD_CHAR, "")
-        .replace("\n", " ")
-        .strip()
-    )
-
-
 @pytest.mark.parametrize("rope", [False, True])
-def test_batched_equals_one_at_a_time(submission, tiny_model, corpus, seed, rope):
-    x = torch.randint(2, 9, (3, 20))
-    differ = False
-    # one model in twenty or so says PAD or MASK whatever it is asked: six in a row, 1 in 10^7
-    for _ in range(6):
-        model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
-        names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(14)]
-        questions = [f"Where was {name} born?" for name in names]
-        assert cache_works(model, x)
-        got = predict_places(model, questions, corpus, steps=15, batch_size=7)
-        assert got == [
-            one_at_a_time(submission, model, question, corpus, 15) for question in questions
-        ]
-        differ = differ or len(set(got)) > 1
-    assert differ
+def test_a_batch_is_answered_as_each_question_alone(tiny_model, corpus, rope):
+    model = tiny_model(corpus.vocab_size, corpus.block_size, rope)
+    assert cache_works(model, torch.randint(2, 9, (3, 20)))
+    names = ["".join(random.choices("Adeovlc", k=random.randint(1, 9))) for _ in range(14)]
+    questions = [f"Where was {name} born?" for name in names]
+    alone = [predict_places(model, [question], corpus, steps=15)[0] for question in questions]
+    assert predict_places(model, questions, corpus, steps=15, batch_size=5) == alone
 
 
 @pytest.mark.parametrize("rope", [False, True])
 @pytest.mark.parametrize("cached", [False, True])
-def test_prompts_of_all_lengths_together_as_one_by_one(submission, tiny_model, seed, rope, cached):
+def test_prompts_of_all_lengths_together_as_one_by_one(submission, tiny_model, rope, cached):
     """Also prompts that fill the block or nearly do. A stop in a prompt ends nothing."""
     model = tiny_model(5, 48, rope)
     lengths = [*(random.randint(1, 40) for _ in range(7)), 46, 47, 48]
     prompts = [torch.randint(5, (length,)) for length in random.sample(lengths, len(lengths))]
     for prompt, got in zip(prompts, generate(model, prompts, 9, stop=1, cached=cached)):
-        right = submission.sample(model, prompt[None], min(9, 48 - len(prompt)))[
-            0, len(prompt) :
-        ].tolist()
+        T = len(prompt)
+        right = submission.sample(model, prompt[None], min(9, 48 - T))[0, T:].tolist()
         assert got == (right[: right.index(1)] if 1 in right else right)
 
 
-def test_attention_that_cannot_use_a_cache_is_decoded_without(
-    submission, tiny_model, corpus, seed, monkeypatch
-):
+def test_attention_that_cannot_use_a_cache_is_decoded_without(tiny_model, corpus, monkeypatch):
     from submission import attention
 
     model = tiny_model(corpus.vocab_size, corpus.block_size, True)
@@ -67,35 +50,43 @@ def test_attention_that_cannot_use_a_cache_is_decoded_without(
     expected = predict_places(model, questions, corpus)
     x = torch.randint(2, 9, (1, 20))
     table = model.blocks[0].attn.rope_cache
-    right = attention.apply_rotary_emb
+    right, forward = attention.apply_rotary_emb, attention.CausalSelfAttention.forward
     # forgets where x starts, as code that rotates with self.rope_cache does
     with monkeypatch.context() as patch:
         patch.setattr(attention, "apply_rotary_emb", lambda x, rope_cache: right(x, table))
         assert not cache_works(model, x)
         assert predict_places(model, questions, corpus) == expected
-    forward = attention.CausalSelfAttention.forward
     # knows no cache
     monkeypatch.setattr(attention.CausalSelfAttention, "forward", lambda self, x: forward(self, x))
     assert not cache_works(model, x)
     assert predict_places(model, questions, corpus) == expected
 
 
-def test_answers_stay_on_their_lines(submission, corpus):
-    class Chatty(torch.nn.Module):
-        """Says a newline, an umlaut, a pad and then MASK, whatever it is asked."""
+class Reciter(torch.nn.Module):
+    """Writes the texts that it knows, and otherwise an x."""
 
-        script = "\nG□ü⁇"
+    def __init__(self, texts, dataset):
+        super().__init__()
+        self.anything = torch.nn.Parameter(torch.zeros(1))
+        self.rows = [[dataset.stoi[ch] for ch in text] for text in texts]
+        self.size, self.x = dataset.vocab_size, dataset.stoi["x"]
 
-        def get_block_size(self):
-            return 48
+    def get_block_size(self):
+        return 64
 
-        def forward(self, idx):
-            said = idx.size(1) - 20
-            logits = torch.zeros(*idx.shape, corpus.vocab_size)
-            logits[:, -1, corpus.stoi[self.script[said % 5]]] = 1
-            return logits, None
+    def forward(self, idx):
+        logits = torch.zeros(*idx.shape, self.size)
+        for b, row in enumerate(idx.tolist()):
+            for t in range(len(row)):
+                start = row[: t + 1]
+                after = [text[t + 1] for text in self.rows if text[: t + 1] == start < text][:1]
+                logits[b, t, (after or [self.x])[0]] = 50
+        return logits, None
 
-    assert predict_places(Chatty(), ["Where was Ada born?"], corpus) == ["Gü"]
+
+def test_answers_stay_on_their_lines(submission):
+    dataset = submission.CharCorruptionDataset("Who?\nGüx", 64)
+    assert predict_places(Reciter(["Who?⁇\nG□ü⁇"], dataset), ["Who?"], dataset) == ["Gü"]
 
 
 def test_evaluate_places(submission, tmp_path):
@@ -106,3 +97,52 @@ def test_evaluate_places(submission, tmp_path):
         submission.evaluate_places(str(file), ["Paris", "Oslo"])
     file.write_text("Q1\nQ2\n", encoding="utf-8")
     assert submission.evaluate_places(str(file), ["Paris", "Oslo"]) == (0, 0)
+
+
+NAMES = [f"{first}{last} Bo" for first in ("Ka", "Lu", "Mi", "Ro", "Te") for last in "bdfgkmnp"]
+
+
+@pytest.fixture
+def world(submission, tmp_path):
+    """A dataset of documents, where their people were born, and a folder with birth_dev.tsv."""
+    born = {name: random.choice(["Oslo", "Lima", "Athens", "Prague"]) for name in NAMES}
+    documents = [f"{place} is where {name} is from, x." for name, place in born.items()]
+    documents += [f"{name} was born in {place} and is a poet." for name, place in born.items()]
+    dataset = submission.CharCorruptionDataset("\n".join([*documents, "Where?"]), 64)
+    rows = [f"Where was {name} born?\t{place}\n" for name, place in born.items()]
+    (tmp_path / "birth_dev.tsv").write_text("".join(rows), encoding="utf-8")
+    (tmp_path / "wiki.txt").write_text("\n".join(dataset.data), encoding="utf-8")
+    return dataset, born, Data(tmp_path, 64)
+
+
+@pytest.mark.parametrize("kind", ["pretrain", "finetune"])
+def test_a_log_knows_those_whose_place_the_model_writes(world, kind):
+    dataset, born, data = world
+    known = random.sample(NAMES, 15)  # that none is asked for: 4 in 10^7
+    if kind == "pretrain":
+        texts = [f"{name} was born in {born[name]} and is a poet." for name in known]
+    else:
+        mask = dataset.MASK_CHAR
+        texts = [f"Where was {name} born?{mask}{born[name]}{mask}" for name in known]
+        # goes on where the answer should end
+        texts += [f"Where was {NAMES[0]} born?{mask}{born[NAMES[0]]}x"] * (NAMES[0] not in known)
+    asked = knowledge_of(SimpleNamespace(kind=kind), data, dataset)
+    asked.begin(EVERY * 10)
+    measured = asked.measure(Reciter(texts, dataset), 0, sample)
+    people = list(born)
+    random.Random(0).shuffle(people)
+    expected = sum(name in known for name in people[:PEOPLE]) / PEOPLE
+    assert measured["knowledge"] == pytest.approx(expected, abs=1e-6) and 0 < expected < 1
+    assert asked.facts["people"] == PEOPLE and len(measured["texts"]) == 3
+    for text, name in zip(measured["texts"], people):
+        assert text.startswith(name if kind == "pretrain" else f"Where was {name} born?")
+        assert any(whole.startswith(text) for whole in texts) == (name in known) or "x" in text
+
+
+def test_data_without_dev_people_is_no_obstacle(world):
+    dataset, _, data = world
+    pretrain = SimpleNamespace(kind="pretrain")
+    (data.folder / "birth_dev.tsv").write_text("Where was x born?\tis\n", encoding="utf-8")
+    assert knowledge_of(pretrain, data, dataset) is None
+    (data.folder / "birth_dev.tsv").unlink()
+    assert knowledge_of(pretrain, data, dataset) is None

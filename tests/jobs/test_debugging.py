@@ -1,7 +1,5 @@
 """The three set-ups of question 6e: what they show of a submission without fixes, with all of them,
-and with wrong ones.
-
-The trainings are cut to a fraction here.
+and with wrong ones. The trainings are cut to a fraction here.
 """
 
 import math
@@ -10,21 +8,19 @@ import re
 import pytest
 import torch
 
+import run
 from common.files import UserError
-from helpers import SOLUTION, STARTER, Page
-from instructor.mistakes.patches import Edit, make
+from helpers import SOLUTION, STARTER, Page, call
+from instructor.mistakes.patches import Edit
 from jobs.package import load_submission
 from jobs.problem6 import exploding, repetition, slow
-from jobs.small import run_small
-from run import build_parser
 
+FIXES = "problem6/fixes.py"
 CASES = {
     "debug_exploding": exploding.run,
     "debug_repetition": repetition.run,
     "debug_slow": slow.run,
 }
-FIXES = "problem6/fixes.py"
-
 NEEDS = {
     "debug_exploding": "attention_scores clip_gradients",
     "debug_slow": "PreNormStack init_depth_scaled",
@@ -48,7 +44,7 @@ def shrink(monkeypatch):
             monkeypatch.setattr(module, name, value)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def small(monkeypatch):
     """The set-ups at a fraction of their size."""
     shrink(monkeypatch)
@@ -60,11 +56,11 @@ def fixes():
 
 
 @pytest.mark.parametrize("target", CASES)
-def test_with_all_fixes(small, fixes, capsys, target):
+def test_with_all_fixes(fixes, capsys, target):
     sections = CASES[target](fixes, 0)
     first = capsys.readouterr().out
     assert "The loss in nats. At the end: " in Page("".join(sections.values())).text
-    assert re.search(r"Missing in fixes.py:\n  nothing\n", first) and "as it was" in first
+    assert "Missing in fixes.py:\n  nothing\n" in first and "as it was" in first
     assert all(words in first for words in SHOWN[target])
     torch.rand(5)  # whatever was drawn before
     CASES[target](fixes, 0)
@@ -74,7 +70,7 @@ def test_with_all_fixes(small, fixes, capsys, target):
 
 
 @pytest.mark.parametrize("target", CASES)
-def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target):
+def test_the_starter_sees_the_symptom_and_what_is_missing(capsys, target):
     CASES[target](load_submission(STARTER, FIXES), 0)
     printed = capsys.readouterr().out
     for name in NEEDS[target].split():
@@ -84,17 +80,15 @@ def test_the_starter_sees_the_symptom_and_what_is_missing(small, capsys, target)
         assert "temperature" not in printed.split("Its loss is fine")[1]
 
 
-@pytest.mark.parametrize(
-    ("target", "missing", "shown", "hidden"),
-    [
-        ("debug_exploding", "clip_gradients", "attention_scores alone", "both"),
-        ("debug_slow", "init_depth_scaled", "PreNormStack alone", "PreNormStack and init"),
-        ("debug_repetition", "no_repeat_ngrams", "penalty 1.2", "4-gram twice"),
-    ],
-)
-def test_some_fixes_give_some_columns(
-    small, fixes, capsys, monkeypatch, target, missing, shown, hidden
-):
+SOME = [
+    ("debug_exploding", "clip_gradients", "attention_scores alone", "both"),
+    ("debug_slow", "init_depth_scaled", "PreNormStack alone", "PreNormStack and init"),
+    ("debug_repetition", "no_repeat_ngrams", "penalty 1.2", "4-gram twice"),
+]
+
+
+@pytest.mark.parametrize(("target", "missing", "shown", "hidden"), SOME)
+def test_some_fixes_give_some_columns(fixes, capsys, monkeypatch, target, missing, shown, hidden):
     """What torch lacks is no missing fix, but an error."""
 
     def stub(*args, **options):
@@ -110,42 +104,32 @@ def test_some_fixes_give_some_columns(
         CASES[target](fixes, 0)
 
 
-@pytest.mark.parametrize(
-    ("target", "name", "result"),
-    [
-        ("debug_exploding", "attention_scores", None),
-        ("debug_exploding", "attention_scores", torch.full((2, 3, 4), math.nan)),
-        ("debug_exploding", "clip_gradients", torch.tensor(5.0)),
-        ("debug_repetition", "repetition_penalty", torch.ones(5, dtype=torch.int64)),
-        ("debug_slow", "PreNormStack", lambda x: None),
-    ],
-)
-def test_nonsense_is_a_sentence(small, fixes, monkeypatch, target, name, result):
+NONSENSE = [
+    ("debug_exploding", "attention_scores", torch.full((2, 3, 4), math.nan)),
+    ("debug_exploding", "clip_gradients", torch.tensor(5.0)),
+    ("debug_repetition", "repetition_penalty", torch.ones(5, dtype=torch.int64)),
+    ("debug_slow", "PreNormStack", lambda x: None),
+]
+
+
+@pytest.mark.parametrize(("target", "name", "result"), NONSENSE)
+def test_nonsense_is_a_sentence(fixes, monkeypatch, target, name, result):
     monkeypatch.setattr(fixes, name, lambda *args, **options: result)
     with pytest.raises(UserError, match=f"{name} of fixes.py returned .*It should return"):
         CASES[target](fixes, 0)
 
 
-@pytest.mark.parametrize(
-    ("target", "old", "new", "words"),
-    [
-        (
-            "debug_exploding",
-            "q @ k.transpose(-2, -1)",
-            "q @ k",
-            "in attention_scores:\n    scores = q @ k / .*\nRuntimeError: ",
-        ),
-        (
-            "debug_repetition",
-            "x[:, -model.get_block_size() :]",
-            "x",
-            "in generate:\n .*\nValueError: the model reads at most",
-        ),
-        ("debug_slow", "class PreNormStack(", "class PreNorm(", "has no PreNormStack"),
-    ],
-)
-def test_an_error_in_fixes_is_a_sentence_with_its_place(small, tmp_path, target, old, new, words):
-    mine = make((Edit("fixes.py", old, new),), tmp_path / "mine")
-    arguments = [target, "--submission", str(mine)]
-    with pytest.raises(UserError, match=words):
-        run_small(build_parser().parse_args(arguments))
+WINDOW = "x[:, -model.get_block_size() :]"
+TOO_LONG = "in generate:\n .*\nValueError: the model reads at most"
+WRONG = "in attention_scores:\n    scores = q @ k / .*\nRuntimeError: "
+ERRORS = [
+    ("debug_exploding", "q @ k.transpose(-2, -1)", "q @ k", WRONG),
+    ("debug_repetition", WINDOW, "x", TOO_LONG),
+    ("debug_slow", "class PreNormStack(", "class PreNorm(", "has no PreNormStack"),
+]
+
+
+@pytest.mark.parametrize(("target", "old", "new", "words"), ERRORS)
+def test_an_error_in_fixes_is_a_sentence_with_its_place(code, target, old, new, words):
+    process = call(run.main, target, "--submission", code(Edit("fixes.py", old, new)))
+    assert process.returncode == 2 and re.search(words, process.stderr)

@@ -3,11 +3,10 @@
 import json
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from common.files import UserError
 from helpers import ROOT, SOLUTION, STARTER, run_cli
@@ -16,6 +15,21 @@ from jobs.records import path_of, read_record
 from jobs.targets import JOBS
 
 ALL = list(JOBS.values())
+
+
+def test_all_jobs_write_their_files(demo):
+    made = {path.name for path in demo.folder.iterdir()} - {"runs", "summary.json", "accuracy.png"}
+    assert made == {job.writes for job in ALL}
+    for job in ALL:
+        assert job.target in demo.printed
+        if job.kind == "evaluate":
+            lines = (demo.folder / job.writes).read_text(encoding="utf-8").splitlines()
+            assert len(lines) == {"dev": 100, "test": 40}[job.split]
+        else:
+            state = torch.load(demo.folder / job.writes, weights_only=True)
+            assert ("pos_emb" in state) == (job.variant == "vanilla") and "tok_emb.weight" in state
+    assert demo.printed.count("of 100,") == demo.printed.count("of 40,") == 3
+    assert "'London' gets 5, 5.0%" in demo.printed
 
 
 def test_table_plot_and_summary(demo):
@@ -33,23 +47,22 @@ def test_table_plot_and_summary(demo):
     assert demo.printed.splitlines()[-1].endswith(shlex.join(look))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--preset", "smoke"), "not an empty folder"),
-        (("--resume",), "--preset smoke continues"),
-        (("--preset", "smoke", "--resume", "--data", "/nowhere"), "does not exist"),
-    ],
-)
-def test_what_is_refused_keeps_the_results(demo, tmp_path, options, words):
+REFUSED = [
+    (("--preset", "smoke"), "not an empty folder"),
+    (("--resume",), "--preset smoke continues"),
+    (("--preset", "smoke", "--resume", "--data", "/nowhere"), "does not exist"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED)
+def test_what_is_refused_keeps_the_results(demo, results, options, words):
     """Also those whose records are lost, which would be made again."""
-    out = shutil.copytree(demo.folder, tmp_path / "demo")
     if "--data" in options:
-        shutil.rmtree(out / "runs")
-        (out / "runs").mkdir()
-    process = run_cli("demo", "--submission", demo.code, "--out", out, *options)
+        shutil.rmtree(results / "runs")
+        (results / "runs").mkdir()
+    process = run_cli("demo", "--submission", demo.code, "--out", results, *options)
     assert process.returncode == 2 and words in process.stderr
-    assert all((out / job.writes).is_file() for job in ALL)
+    assert all((results / job.writes).is_file() for job in ALL)
 
 
 def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path, monkeypatch):
@@ -66,9 +79,8 @@ def test_a_folder_that_is_no_demo_is_not_resumed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "jobs", "code"),
     [
-        (("--device", "nonsense"), 1, 2),
         (("--submission", STARTER), 1, 3),
-        pytest.param(("--data", "/nowhere"), 2, 2, marks=pytest.mark.full),
+        pytest.param(("--device", "nonsense"), 1, 2, marks=pytest.mark.full),
         pytest.param(("--submission", STARTER), 2, 3, marks=pytest.mark.full),
         pytest.param(("--submission", "mine"), 2, 1, marks=pytest.mark.full),
     ],
@@ -84,18 +96,17 @@ def test_a_demo_that_fails_in_its_first_job_leaves_nothing(tmp_path, options, jo
 @pytest.mark.parametrize(
     ("left", "jobs"), [(8, 2), *(pytest.param(0, jobs, marks=pytest.mark.full) for jobs in (1, 2))]
 )
-def test_a_demo_that_is_killed_resumes(demo, tmp_path, monkeypatch, left, jobs):
+def test_a_demo_that_is_killed_resumes(demo, results, monkeypatch, left, jobs):
     """In a job of RoPE, with other jobs done and not. What lost its record is made again; weights
     that are then the same to the bit leave what was made from them as it is.
     """
-    out = shutil.copytree(demo.folder, tmp_path / "demo")
-    made = [out / job.writes for job in ALL]
+    made = [results / job.writes for job in ALL]
     before = {path: path.read_bytes() for path in made}
     for path in made[left:-2] if left else made:
         path.unlink()
     if left:
         path_of(made[left - 1]).write_text("", encoding="utf-8")  # rope.pretrain.params
-    command = ("demo", "--preset", "smoke", "--submission", demo.code, "--out", out, "--resume")
+    command = ("demo", "--preset", "smoke", "--submission", demo.code, "--out", results, "--resume")
     monkeypatch.setenv("HOOK", "os.kill(os.getppid(), 9)")
     assert run_cli(*command, "--jobs", jobs).returncode == -9
     monkeypatch.delenv("HOOK")
@@ -105,27 +116,23 @@ def test_a_demo_that_is_killed_resumes(demo, tmp_path, monkeypatch, left, jobs):
     assert {path: path.read_bytes() for path in made} == before
 
 
-GOOD = {"none": 0.04, "vanilla": 0.5, "rope": 0.6}
-KEYS = {
-    "none": {"variant": "vanilla", "pretrained": False},
-    "vanilla": {"variant": "vanilla", "pretrained": True},
-    "rope": {"variant": "rope", "pretrained": True},
-}
+FLOORS = [
+    ((0.04, 0.5, 0.6), 105, ""),
+    ((0.04, 0.5, 0.6), 90, "only 90 dev people"),
+    ((0.04, 0.5, None), 105, "rope with pretraining"),
+    ((0.11, 0.5, 0.6), 105, "vanilla without pretraining"),
+    ((0.04, 0.2, 0.6), 105, "vanilla with pretraining"),
+    ((0.04, 0.7, 0.6), 105, "not ahead"),
+]
 
 
-@pytest.mark.parametrize(
-    ("accuracies", "people", "code"),
-    [
-        (GOOD, 105, 0),
-        (GOOD, 90, 1),
-        ({}, 105, 1),
-        *((GOOD | change, 105, 1) for change in ({"none": 0.11}, {"vanilla": 0.2}, {"rope": 0.3})),
-        (GOOD | {"vanilla": 0.7}, 105, 1),
-    ],
-)
-def test_floors(tmp_path, accuracies, people, code):
-    models = [KEYS[name] | {"dev": share} for name, share in accuracies.items()]
-    summary = tmp_path / "summary.json"
-    summary.write_text(json.dumps({"models": models, "dev_people": people}), encoding="utf-8")
-    command = [sys.executable, ROOT / "benchmarks" / "floors.py", summary]
-    assert subprocess.run(command).returncode == code
+@pytest.mark.parametrize(("accuracies", "people", "words"), FLOORS)
+def test_floors(monkeypatch, accuracies, people, words):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from floors import outside_limits
+
+    trainings = (("vanilla", False), ("vanilla", True), ("rope", True))
+    keys = ("variant", "pretrained", "dev")
+    models = [dict(zip(keys, (*how, dev))) for how, dev in zip(trainings, accuracies)]
+    problems = outside_limits({"models": models, "dev_people": people})
+    assert len(problems) == bool(words) and all(words in problem for problem in problems)

@@ -11,18 +11,11 @@ import torch
 
 import run
 from helpers import DATA, ROOT, SOLUTION, STARTER, call, run_cli
-from instructor.mistakes.patches import Edit, Text, make
+from instructor.mistakes.patches import Edit, Text
 from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS
 
-NEEDS = "from .numpy_attention import attention\n"
 SMOKE = ("--preset", "smoke", "--submission", SOLUTION)
-
-
-@pytest.fixture
-def results(demo, tmp_path):
-    """A copy of the results of all eleven jobs that a test may damage."""
-    return shutil.copytree(demo.folder, tmp_path / "results")
 
 
 @pytest.fixture
@@ -31,28 +24,12 @@ def data(tmp_path):
     return shutil.copytree(DATA, tmp_path / "data")
 
 
-def test_all_jobs_write_their_files(demo):
-    made = {path.name for path in demo.folder.iterdir()} - {"runs", "summary.json", "accuracy.png"}
-    assert made == {job.writes for job in JOBS.values()}
-    questions = {"dev": 100, "test": 40}
-    for job in JOBS.values():
-        assert job.target in demo.printed
-        if job.kind == "evaluate":
-            lines = (demo.folder / job.writes).read_text(encoding="utf-8").splitlines()
-            assert len(lines) == questions[job.split]
-        else:
-            state = torch.load(demo.folder / job.writes, weights_only=True)
-            assert ("pos_emb" in state) == (job.variant == "vanilla") and "tok_emb.weight" in state
-    assert demo.printed.count("of 100,") == demo.printed.count("of 40,") == 3
-    assert "'London' gets 5, 5.0%" in demo.printed
-
-
 @pytest.fixture
-def mine(tmp_path):
+def mine(code):
     """A function that writes the reference with changes, and returns the options that run it at
     smoke size.
     """
-    return lambda *edits: ("--preset", "smoke", "--submission", make(edits, tmp_path / "mine"))
+    return lambda *changes: ("--preset", "smoke", "--submission", code(*changes))
 
 
 def refused(process, *words, code=2):
@@ -65,19 +42,19 @@ def refused(process, *words, code=2):
     return process.stderr
 
 
-@pytest.mark.parametrize(
-    ("target", "part"),
-    [
-        ("vanilla_pretrain", "1d: initialize_vanilla_model"),
-        ("rope_pretrain", "1h: initialize_rope_model"),
-        ("show_corruption", "1c: CharCorruptionDataset"),
-        ("encoder_scaling", "5b: scaling_experiment"),
-        ("encoder_copy", "5[def]: "),
-        ("encoder_report", "5[defg]: "),
-        ("plot_positions", "6c: sinusoidal"),
-        ("practice_monitor", "6f: Monitor"),
-    ],
-)
+PARTS = [
+    ("vanilla_pretrain", "1d: initialize_vanilla_model"),
+    ("rope_pretrain", "1h: initialize_rope_model"),
+    ("show_corruption", "1c: CharCorruptionDataset"),
+    ("encoder_scaling", "5b: scaling_experiment"),
+    ("encoder_copy", "5[def]: "),
+    ("encoder_report", "5[defg]: "),
+    ("plot_positions", "6c: sinusoidal"),
+    ("practice_monitor", "6f: Monitor"),
+]
+
+
+@pytest.mark.parametrize(("target", "part"), PARTS)
 def test_the_starter_is_told_what_is_missing_and_where(target, part, tmp_path):
     process = run_cli(target, "--preset", "smoke", "--submission", STARTER, "--out", tmp_path)
     said = refused(process, str(STARTER), code=3)
@@ -91,28 +68,25 @@ def test_a_missing_input_names_the_target_that_makes_it(target, tmp_path):
     assert f"./run.sh {maker}" in message and not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("vanila_pretrain", "vanilla_pretrain"),
-        ("tset", "Did you mean test"),
-        ("qqqqq", "./run.sh help"),
-        ("rope_pretrain --seed -1", "must be a whole number from 0"),
-        (f"rope_pretrain --seed {'9' * 30}", "must be a whole number from 0"),
-        (f"rope_pretrain --seed {'9' * 400}", "must be a whole number from 0"),
-        ("rope_pretrain --preset big", "'laptop'"),
-        ("rope_pretrain --sed 1", "--sed"),
-        ("rope_pretrain --device cpu:7", "no such device here. Available: cpu"),
-        ("rope_pretrain --data /nowhere", "--data"),
-        ("rope_pretrain --submission {folder}", "not a submission"),
-        ("rope_pretrain --jobs 2", "is one job. Leave it out"),
-        ("all --jobs 0", "must be a whole number from 1 to 1024"),
-    ],
-)
+COMMANDS = [
+    ("vanila_pretrain", "Did you mean vanilla_pretrain"),
+    ("qqqqq", "./run.sh help"),
+    ("rope_pretrain --seed -1", "must be a whole number from 0"),
+    (f"rope_pretrain --seed {'9' * 400}", "must be a whole number from 0"),
+    ("rope_pretrain --preset big", "'laptop'"),
+    ("rope_pretrain --sed 1", "--sed"),
+    ("rope_pretrain --device cpu:7", "no such device here. Available: cpu"),
+    ("rope_pretrain --data /nowhere", "--data"),
+    ("rope_pretrain --submission {folder}", "not a submission"),
+    ("rope_pretrain --jobs 2", "is one job. Leave it out"),
+    ("all --jobs 0", "must be a whole number from 1 to 1024"),
+]
+
+
+@pytest.mark.parametrize(("command", "words"), COMMANDS)
 def test_what_cannot_be_run_is_said_at_once(command, words, tmp_path):
-    options = (*SMOKE, "--out", tmp_path / "new")
     target, *more = command.format(folder=tmp_path).split()
-    refused(call(run.main, target, *options, *more), words)
+    refused(call(run.main, target, *SMOKE, "--out", tmp_path / "new", *more), words)
     assert not (tmp_path / "new").exists()
 
 
@@ -141,7 +115,6 @@ BAD_DATA = [
     (*PLACES, lambda b: b.replace(b"was ", b"was " + b"a" * 80, 1), "reads only 81"),
     (*PLACES, lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
     (*DEV, lambda b: b.replace(b"\t", b" ", 1), "line 1: expected"),
-    (*DEV, lambda b: b.replace(b"was ", "was Ω".encode(), 1), "'Ω' (U+03A9)"),
     (*TEST, lambda b: b"\xef\xbb\xbf" + b, "byte order mark"),
 ]
 
@@ -190,7 +163,6 @@ BAD_WEIGHTS = [
     (lambda path: rewrite(path, lambda b: b[: len(b) // 2]), "damaged"),
     (lambda path: rewrite(path, lambda b: b""), "It is empty: 0 bytes"),
     (lambda path: torch.save(WRAPPED, path), "which DataParallel"),
-    (lambda path: torch.save({3: torch.ones(2)}, path), "not a state_dict"),
     (lambda path: path.write_text("bad\n", encoding="utf-8"), "damaged"),
 ]
 
@@ -228,46 +200,34 @@ def test_a_full_disk_leaves_everything_as_it_was(results, target, room):
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
-@pytest.mark.parametrize(
-    ("target", "uses", "gone"),
-    [
-        ("vanilla_pretrain", (), "attention.py"),
-        ("encoder_copy", (Text("encoder.py", NEEDS),), "problem5/numpy_attention.py"),
-    ],
-)
-def test_a_missing_file_is_named(mine, target, uses, gone):
+def test_a_missing_file_is_named(mine):
     """Nothing of the starter takes its place."""
-    options = mine(*uses, Text(gone.rpartition("/")[2], None))
-    refused(run_cli(target, *options), f"has no {gone}, which")
+    refused(run_cli("vanilla_pretrain", *mine(Text("attention.py", None))), "has no attention.py")
 
 
-@pytest.mark.parametrize("target", ["encoder_scaling", "plot_positions"])
-def test_files_of_a_problem_may_be_at_the_top(mine, target, tmp_path):
-    options = mine()
-    for folder in ("problem5", "problem6"):
-        for path in (options[-1] / folder).glob("*.py"):
-            path.rename(options[-1] / path.name)
-        shutil.rmtree(options[-1] / folder)
-    process = run_cli(target, *options[2:], "--out", tmp_path / "out")
+def test_files_of_a_problem_may_be_at_the_top(code, tmp_path):
+    folder = code()
+    for path in (folder / "problem6").glob("*.py"):
+        path.rename(folder / path.name)
+    shutil.rmtree(folder / "problem6")
+    options = ("--submission", folder, "--out", tmp_path / "out")
+    process = run_cli("plot_positions", *options)
     assert process.returncode == 0, process.stderr
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "function"),
-    [
-        ("    return tconf, trainer_obj", "    return trainer_obj, tconf", "pretrain"),
-        ("    return tconf, trainer_obj", "    return None, trainer_obj", "pretrain"),
-        ("    return tconf, trainer_obj", "    return TrainerConfig(), trainer_obj", "pretrain"),
-        ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
-        ("    model = GPT(mconf)\n", "    GPT(mconf)\n", "initialize_vanilla_model"),
-    ],
-)
+TRAINER = "trainer_obj = Trainer(model, pretrain_dataset, None, tconf)"
+RETURNED = [
+    (TRAINER, f"{TRAINER}\n    tconf, trainer_obj = trainer_obj, tconf", "pretrain"),
+    (TRAINER, f"{TRAINER}\n    tconf = TrainerConfig()", "pretrain"),
+    ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
+    ("    model = GPT(mconf)\n", "    GPT(mconf)\n", "initialize_vanilla_model"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "function"), RETURNED)
 def test_a_function_that_returns_something_else_is_named(mine, old, new, function):
-    helper = (SOLUTION / "helper.py").read_text(encoding="utf-8")
-    start = helper.index(f"def {function}(")
-    body = helper[start:].replace(old, new, 1)
-    options = mine(Edit("helper.py", helper[start:], body))
-    refused(run_cli("vanilla_pretrain", *options), f"{function} in helper.py returned", "docstring")
+    process = run_cli("vanilla_pretrain", *mine(Edit("helper.py", old, new)))
+    refused(process, f"{function} in helper.py returned", "docstring")
 
 
 def test_a_preset_changes_what_it_names(submission):
@@ -281,12 +241,8 @@ def test_a_preset_changes_what_it_names(submission):
 
 
 def test_loading_pretrained_weights_is_left_to_the_student(demo, results, mine):
-    options = mine()
-    helper = options[-1] / "helper.py"
-    load = r"model\.load_state_dict\(\s+torch\.load\(reading_params_path.*?\)\s+\)"
-    text, found = re.subn(load, "pass", helper.read_text(encoding="utf-8"))
-    assert found == 1
-    helper.write_text(text, encoding="utf-8")
+    loads = "model.load_state_dict(\n"
+    options = mine(Edit("helper.py", loads, loads.replace("model.load_state_dict", "print")))
     assert run_cli("rope_finetune_with_pretrain", *options, "--out", results).returncode == 0
     forgot, did = weights(results, demo.folder, "rope.finetune.params")
     assert not torch.allclose(forgot["tok_emb.weight"], did["tok_emb.weight"], atol=1e-3)
@@ -297,40 +253,6 @@ def test_an_error_in_the_students_code_keeps_its_traceback(mine):
     process = run_cli("vanilla_pretrain", *options)
     assert process.returncode == 1 and "Traceback" in process.stderr and "x @ x" in process.stderr
     assert not list(options[-1].glob("*.params*"))
-
-
-def test_a_run_begun_again_forgets_the_old_checkpoint(tmp_path):
-    (tmp_path / "vanilla.model.ckpt").write_bytes(b"old")
-    assert run_cli("vanilla_finetune_without_pretrain", *SMOKE, "--out", tmp_path).returncode == 0
-    assert not (tmp_path / "vanilla.model.ckpt").exists()
-
-
-def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(mine, tmp_path):
-    """A real SIGINT in the middle of a training; the result is that of one that was never
-    interrupted.
-    """
-    epoch = "                self.epoch += 1\n"
-    stop = (
-        "                if self.epoch == 3 and not config.resume:\n"
-        '                    __import__("signal").raise_signal(2)\n'
-    )
-    train = "    trainer_obj.train()\n"
-    options = mine(
-        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
-        Edit("trainer.py", epoch, epoch + stop),
-        Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 6\n{train}"),
-    )
-    command = ("vanilla_finetune_without_pretrain", *options)
-    interrupted = run_cli(*command, "--out", tmp_path / "a")
-    refused(interrupted, "was interrupted", "--resume continues", code=130)
-    assert {path.suffix for path in (tmp_path / "a").glob("*.*")} == {".ckpt"}
-    assert run_cli(*command, "--out", tmp_path / "a", "--resume").returncode == 0
-    trainer = options[-1] / "trainer.py"
-    trainer.write_text(trainer.read_text(encoding="utf-8").replace(stop, ""), encoding="utf-8")
-    assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
-    a, b = weights(tmp_path / "a", tmp_path / "b", "vanilla.model.params")
-    assert all(torch.equal(a[key], b[key]) for key in a)
-    assert not (tmp_path / "a" / "vanilla.model.ckpt").exists()
 
 
 @pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])

@@ -10,8 +10,8 @@ import torch
 
 import run
 from common.files import UserError
-from helpers import RESULTS, SOLUTION, Page, call, run_cli
-from instructor.mistakes.patches import Edit, make
+from helpers import RESULTS, SOLUTION, Page, call
+from instructor.mistakes.patches import Edit
 from jobs.deliverables import DELIVERABLES
 from jobs.problem1.answers import predict_places
 from jobs.problem1.look import command
@@ -31,12 +31,12 @@ def shown(found):
 
 
 def test_answers_attention_and_next_characters_are_the_models(found, models, dataset):
+    questions = [question for question, _ in found["people"]]
     for look in finetuned(found):
         model = models[look["positions"]]
-        questions = [question for question, _ in found["people"]]
         places = predict_places(model, questions, dataset, steps=found["sizes"]["steps"])
-        for (question, _), place, seen in zip(found["people"], places, look["seen"]):
-            assert seen["answer"] == place
+        assert [seen["answer"] for seen in look["seen"]] == places
+        for question, seen in zip(questions, look["seen"]):
             tokens, asked = seen["tokens"], [dataset.stoi[c] for c in question] + [1]
             assert tokens[: len(asked)] == asked and 1 not in tokens[len(asked) : -1]
             with torch.no_grad():
@@ -44,22 +44,23 @@ def test_answers_attention_and_next_characters_are_the_models(found, models, dat
             assert torch.allclose(seen["next"], shares, atol=1e-5, rtol=0)
             T = len(tokens)
             assert seen["attention"].shape == (2 * 3, T, T)
-            first = model.blocks[0]
-            x = model.tok_emb(torch.tensor(tokens))
             if look["positions"] == "learned positions":
-                q, k = (
-                    linear(first.ln1(x + model.pos_emb[0, :T]))[:, 8:16]
-                    for linear in (first.attn.query, first.attn.key)
-                )
+                first = model.blocks[0]
+                x = first.ln1(model.tok_emb(torch.tensor(tokens)) + model.pos_emb[0, :T])
+                q, k = (linear(x)[:, 8:16] for linear in (first.attn.query, first.attn.key))
                 scores = (q @ k.T / 8**0.5).masked_fill(torch.ones(T, T).triu(1) > 0, -torch.inf)
                 assert torch.allclose(seen["attention"][1], scores.softmax(-1), atol=1e-4)
 
 
-def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, dataset):
+def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, dataset, code, tmp_path):
+    """However the code uses proj."""
+    other = Edit("attention.py", "self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)")
+    others = finetuned(find(options_for(tmp_path, code(other))))
     questions = [question for question, _ in found["people"]]
     changed = 0
-    for look in finetuned(found):
+    for look, same in zip(finetuned(found), others, strict=True):
         model = models[look["positions"]]
+        assert [seen["muted"] for seen in look["seen"]] == [seen["muted"] for seen in same["seen"]]
         for layer, block in enumerate(model.blocks):
             for head in range(3):
                 before = block.attn.proj.weight.data.clone()
@@ -72,9 +73,12 @@ def test_a_muted_head_is_one_whose_columns_of_proj_are_zero(found, models, datas
 
 
 def test_the_page_has_what_was_found(found):
+    """A text cannot end its data."""
+    found["chars"][5] = "</script><b>"
     text = page(found)
     assert Page(text).balanced
     facts = json.loads(re.search(r'id="facts">(.*?)</script>', text, re.DOTALL)[1])
+    assert facts["chars"] == found["chars"]
     for shown, look in zip(facts["looks"], found["looks"], strict=True):
         assert (shown["seen"] is None) == (look["seen"] is None)
         for person, seen in zip(shown["seen"] or (), look["seen"] or (), strict=True):
@@ -86,16 +90,9 @@ def test_the_page_has_what_was_found(found):
         assert bool(look["weights"]) == (look["stage"] == "finetuned")
 
 
-def test_a_text_cannot_end_the_data_of_the_page(found):
-    found["chars"][5] = "</script><b>"
-    facts = re.search(r'id="facts">(.*?)</script>', page(found), re.DOTALL)[1]
-    assert json.loads(facts)["chars"] == found["chars"]
-
-
 def test_without_weights_it_says_what_makes_them(tmp_path):
     process = call(run.main, "look", "--submission", SOLUTION, "--out", tmp_path)
-    assert process.returncode == 2
-    assert "First run: ./run.sh vanilla_finetune_without_pretrain" in process.stderr
+    assert process.returncode == 2 and "First run: ./run.sh vanilla_finetune_w" in process.stderr
     assert not any(tmp_path.iterdir())
 
 
@@ -119,9 +116,9 @@ def test_what_is_missing_or_wrong_is_left_out_and_named(models, tmp_path):
         find(options_for(tmp_path))
 
 
-def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_path):
+def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, code, tmp_path):
     wrong = Edit("attention.py", "cos, sin = rope_cache[:T]", "cos, sin = rope_cache[: T - 1]")
-    folder = make((wrong,), tmp_path / "code")
+    folder = code(wrong)
     lines = (folder / "attention.py").read_text(encoding="utf-8").splitlines()
     at = 1 + next(i for i, line in enumerate(lines) if "rotated_x = torch.stack" in line)
     found = find(options_for(tmp_path, folder))
@@ -135,20 +132,12 @@ def test_a_model_whose_code_fails_costs_the_page_that_model_only(models, tmp_pat
     assert caught.value.exit_code == 1
 
 
-def test_code_that_hides_its_weights_is_shown_without_them(models, tmp_path):
+def test_code_that_hides_its_weights_is_shown_without_them(models, code, tmp_path):
     hides = Edit("attention.py", "self.attn_drop(F.softmax(att, dim=-1))", "F.softmax(att, dim=-1)")
-    found = find(options_for(tmp_path, make((hides,), tmp_path / "code")))
+    found = find(options_for(tmp_path, code(hides)))
     for seen in (seen for look in found["looks"] for seen in look["seen"] or ()):
         assert seen["attention"] is None and len(seen["muted"]) == 6
     assert '"attention":null' in page(found)
-
-
-def test_heads_are_muted_however_the_code_uses_proj(models, found, tmp_path):
-    other = Edit("attention.py", "self.proj(y)", "F.linear(y, self.proj.weight, self.proj.bias)")
-    looks = find(options_for(tmp_path, make((other,), tmp_path / "code")))["looks"]
-    for look, expected in zip(looks, found["looks"], strict=True):
-        for seen, right in zip(look["seen"] or (), expected["seen"] or (), strict=True):
-            assert seen["muted"] == right["muted"]
 
 
 def test_a_model_that_is_too_large_is_not_asked_names(models, tmp_path, monkeypatch):
@@ -158,14 +147,13 @@ def test_a_model_that_is_too_large_is_not_asked_names(models, tmp_path, monkeypa
     assert "no finetuned model that it can run" in text and '<input id="name"' not in text
 
 
-def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(tmp_path):
-    out = tmp_path / "my results"
-    smoke = ("--submission", SOLUTION, "--out", out)
-    process = run_cli("vanilla_finetune_without_pretrain", *smoke, "--preset", "smoke")
-    command = shlex.join(["./run.sh", "look", "--submission", str(SOLUTION), "--out", str(out)])
-    assert process.returncode == 0 and command + "\n" in process.stdout
-    process = run_cli("look", *smoke)  # the preset follows from the weights
+def test_a_finetuning_leads_to_the_page_which_is_not_handed_in(demo, tmp_path):
+    options = ["--submission", str(demo.code), "--out", str(demo.folder)]
+    leads = f"A page to play with: {shlex.join(['./run.sh', 'look', *options])}\n"
+    assert demo.printed.count(leads) == 3
+    shutil.copy(demo.folder / "vanilla.model.params", tmp_path)  # the preset follows from it
+    process = call(run.main, "look", "--submission", SOLUTION, "--out", tmp_path)
     assert process.returncode == 0, process.stderr
-    assert f"Wrote {out / 'look.html'}" in process.stdout and "Preset smoke" in process.stdout
+    assert f"Wrote {tmp_path / 'look.html'}" in process.stdout and "Preset smoke" in process.stdout
     assert "RoPE, finetuned: ./run.sh rope_finetune_with_pretrain makes it." in process.stdout
     assert LOOK.writes == "look.html" and LOOK.writes not in DELIVERABLES

@@ -10,6 +10,7 @@ import torch
 
 import run
 from helpers import DATA, ROOT, call, run_cli
+from instructor.mistakes.patches import Edit
 from jobs.options import choose_options
 from jobs.records import (
     Record,
@@ -25,6 +26,7 @@ from jobs.targets import JOBS
 from run import build_parser
 
 DONE, PRETRAINED = "vanilla_finetune_without_pretrain", "rope_pretrain"
+LONG_AGO = (315532800, 315532800)  # 1980, as of files from a zip
 
 
 @pytest.fixture
@@ -54,14 +56,15 @@ def resumed(folder, *arguments):
     return earlier(JOBS[DONE], replace(options_of(folder, *arguments), resume=True))
 
 
-def is_done(folder, *arguments):
-    return resumed(folder, *arguments)[0] == "done"
-
-
 def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
-    assert is_done(mine)
     os.utime(mine / "model.py")  # later, and the same
-    assert is_done(mine)
+    # files of editors and of other problems
+    (mine / ".#model.py").symlink_to("nobody@nowhere")
+    (mine / "problem5" / "new.py").write_text("", encoding="utf-8")
+    for name in (".wiki.txt.swp", ".a.txt", "wiki.txt~", "wiki.txt.bak"):
+        (mine.parent / "data" / name).write_text("", encoding="utf-8")
+    (mine / "folder.py").mkdir()
+    assert resumed(mine)[0] == "done"
     assert resumed(mine, "laptop")[1].endswith(" was made: preset.")
     assert resumed(mine, "laptop", "--seed", "5")[1].endswith(" was made: preset, seed.")
     assert earlier(JOBS[DONE], options_of(mine)) == ("", "")
@@ -69,10 +72,9 @@ def test_a_result_holds_as_long_as_what_it_was_made_from(mine):
 
 @pytest.mark.parametrize("name", ["mine/model.py", "data/wiki.txt"])
 def test_a_source_that_changed_is_seen_whatever_its_date(mine, name):
-    """As from a zip, whose files may be dated 1980."""
     path = mine.parent / name
     path.write_bytes(path.read_bytes() + b"\n")
-    os.utime(path, (315532800, 315532800))
+    os.utime(path, LONG_AGO)
     state, told = resumed(mine)
     assert not state and told.endswith(f" was made: {path.name}.")
 
@@ -80,30 +82,20 @@ def test_a_source_that_changed_is_seen_whatever_its_date(mine, name):
 def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
     result = mine / "vanilla.model.params"
     result.write_bytes(result.read_bytes() + b"x")
-    (mine / "runs" / "vanilla.model.params.json").write_bytes(b"[]\xff")
-    assert is_done(mine)
-    os.utime(result, (315532800, 315532800))
+    path_of(result).write_bytes(b"[]\xff")
+    assert resumed(mine)[0] == "done"
+    os.utime(result, LONG_AGO)
     state, told = resumed(mine)
     assert not state and f"Newer than when {result} was made: " in told and "model.py" in told
 
 
-def test_files_of_editors_and_of_other_problems_do_not_count(mine):
-    (mine / ".#model.py").symlink_to("nobody@nowhere")
-    (mine / "problem5").mkdir(exist_ok=True)
-    (mine / "problem5" / "new.py").write_text("", encoding="utf-8")
-    for name in (".wiki.txt.swp", ".a.txt", "wiki.txt~", "wiki.txt.bak"):
-        (mine.parent / "data" / name).write_text("", encoding="utf-8")
-    (mine / "folder.py").mkdir()
-    assert is_done(mine)
-
-
 def test_a_finetuning_of_other_pretrained_weights_begins_again(mine):
-    job, rest = JOBS["rope_finetune_with_pretrain"], ("--resume", "--device", "cpu")
+    job = JOBS["rope_finetune_with_pretrain"]
     checkpoint = checkpoint_of(job, options_of(mine))
     made_from = ingredients(job, options_of(mine)) | {"rope.pretrain.params": "others"}
     write_record(checkpoint, Record(made_from))
     checkpoint.write_bytes(b"x")
-    process = run_cli(*command(mine, job.target, "smoke", *rest))
+    process = run_cli(*command(mine, job.target, "smoke", "--resume", "--device", "cpu"))
     assert process.returncode == 0, process.stderr
     assert f"{checkpoint} began: rope.pretrain.params." in process.stdout
     assert not checkpoint.exists() and (mine / job.writes).exists()
@@ -128,13 +120,12 @@ def test_a_checkpoint_under_changed_code_goes_on_and_this_is_told(mine, begun):
     assert f"continues from {begun}. Changed since {begun} began: model.py." in process.stdout
 
 
-@pytest.mark.parametrize("changed", ["preset", "seed", "wiki.txt"])
-def test_a_checkpoint_of_another_training_is_not_continued(mine, begun, changed):
-    if changed == "wiki.txt":
-        (mine.parent / "data" / changed).write_text("Another corpus.\n", encoding="utf-8")
-    words = {"preset": ("laptop",), "seed": ("smoke", "--seed", "5")}.get(changed, ())
-    told = f"{DONE} begins again. Changed since {begun} began: {changed}."
-    assert resumed(mine, *words) == ("", told)
+def test_a_checkpoint_of_another_training_is_not_continued(mine, begun):
+    told = f"{DONE} begins again. Changed since {begun} began: "
+    assert resumed(mine, "laptop") == ("", f"{told}preset.")
+    assert resumed(mine, "smoke", "--seed", "5") == ("", f"{told}seed.")
+    (mine.parent / "data" / "wiki.txt").write_text("Another corpus.\n", encoding="utf-8")
+    assert resumed(mine) == ("", f"{told}wiki.txt.")
 
 
 def test_a_preset_that_nobody_named_replaces_no_result_and_no_checkpoint_of_another(mine, begun):
@@ -162,7 +153,7 @@ def test_an_evaluation_is_done_again_once_there_are_answers(mine):
 
 
 def test_a_checkpoint_without_its_record_is_refused_and_kept(mine, begun):
-    (mine / "runs" / "vanilla.model.ckpt.json").unlink()
+    path_of(begun).unlink()
     process = run_cli(*command(mine, DONE, "smoke", "--resume"))
     assert process.returncode == 2 and "Copy it along, or delete the checkpoint" in process.stderr
     assert begun.read_bytes() == b"no checkpoint"
@@ -175,3 +166,35 @@ def test_what_another_seed_made_is_made_again_and_is_another(mine):
     assert process.returncode == 0 and f"{DONE} is done again. " in process.stdout
     assert read_record(result).made_from["seed"] == 3
     assert not torch.equal(torch.load(result, weights_only=True)["head.weight"], before)
+
+
+EPOCH = "                self.epoch += 1\n"
+TRAIN = "    trainer_obj.train()\n"
+STOP = """                if self.epoch == 3 and not config.resume:
+                    __import__("signal").raise_signal(2)
+"""
+
+
+def test_ctrl_c_keeps_a_checkpoint_and_resume_gives_the_same_weights(code, tmp_path):
+    """A real SIGINT in the middle of a training; the result is that of one that was never
+    interrupted, and began again in spite of an old checkpoint.
+    """
+    folder = code(
+        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
+        Edit("trainer.py", EPOCH, EPOCH + STOP),
+        Edit("helper.py", TRAIN, f"    trainer_obj.config.max_epochs = 6\n{TRAIN}"),
+    )
+    command = (DONE, "--preset", "smoke", "--submission", folder)
+    process = run_cli(*command, "--out", tmp_path / "a")
+    assert process.returncode == 130 and "Traceback" not in process.stderr
+    assert "was interrupted" in process.stderr and "--resume continues" in process.stderr
+    assert {path.suffix for path in (tmp_path / "a").glob("*.*")} == {".ckpt"}
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert run_cli(*command, "--out", tmp_path / "a", "--resume").returncode == 0
+    trainer = folder / "trainer.py"
+    trainer.write_text(trainer.read_text(encoding="utf-8").replace(STOP, ""), encoding="utf-8")
+    assert run_cli(*command, "--out", tmp_path / "b").returncode == 0
+    results = (tmp_path / name / "vanilla.model.params" for name in "ab")
+    a, b = (torch.load(path, weights_only=True) for path in results)
+    assert all(torch.equal(a[key], b[key]) for key in a)
+    assert not [*tmp_path.glob("?/*.ckpt")]

@@ -1,10 +1,11 @@
-"""train_on_gpu.ipynb, on a machine without a GPU, and what it does in its cells. Colab and Kaggle are
+"""train_on_gpu.ipynb and the measurements on a GPU, on a machine without one. Colab and Kaggle are
 not played.
 """
 
 import os
 import shutil
 import subprocess
+import tarfile
 import zipfile
 
 import nbclient
@@ -13,7 +14,7 @@ import pytest
 
 import collect
 from common.files import UserError
-from helpers import ROOT, SOLUTION, STARTER, call
+from helpers import DATA, ROOT, SOLUTION, STARTER, call
 from jobs.problem1 import notebook
 from jobs.targets import JOBS
 
@@ -25,24 +26,31 @@ def for_gpu(out, submission=SOLUTION):
     return process.stdout
 
 
-def opened(folder):
-    """A client of the notebook in a folder, with the preset `smoke`."""
+@pytest.fixture
+def cells():
+    """The notebook, with the preset `smoke`."""
     found = nbformat.read(ROOT / "train_on_gpu.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in found.cells), "clear the outputs"
     settings = found.cells[1]
     settings.source = settings.source.replace('"gpu"', '"smoke"').replace('""', '"--jobs 2"')
-    where = {"metadata": {"path": str(folder)}}
-    return nbclient.NotebookClient(found, timeout=300, kernel_name="python3", resources=where)
+    return found
 
 
 @pytest.mark.full
-def test_all_cells_run_again_and_do_what_is_not_done(demo, tmp_path):
+def test_all_cells_run_again_and_do_what_is_not_done(demo, cells, tmp_path):
+    """With no zip beside it, the notebook says so in a sentence."""
+    where = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(cells, timeout=300, kernel_name="python3", resources=where)
+    with pytest.raises(nbclient.exceptions.CellExecutionError):
+        client.execute()
+    (error,) = [o for cell in cells.cells for o in cell.get("outputs", []) if "ename" in o]
+    (sentence,) = error.traceback
+    assert "there are 0" in sentence and "Traceback" not in sentence
     for_gpu(tmp_path / "for_gpu.zip", demo.code)
     shutil.copytree(demo.folder, tmp_path / "kept" / "smoke")
     (tmp_path / "kept" / "smoke" / "rope.finetune.params").unlink()
-    client = opened(tmp_path)
     client.execute()
-    outputs = [output for cell in client.nb.cells for output in cell.get("outputs", [])]
+    outputs = [output for cell in cells.cells for output in cell.get("outputs", [])]
     text = "".join(output.get("text", "") for output in outputs)
     assert text.count(" is done: ") == len(JOBS) - 1 and "src/submission" in text
     writes = {job.writes for job in JOBS.values()}
@@ -51,32 +59,22 @@ def test_all_cells_run_again_and_do_what_is_not_done(demo, tmp_path):
     assert {*archive.namelist()} == {f"src/submission/{name}" for name in writes}
 
 
-def stopped(client):
-    """Run a notebook that stops, and return the sentence that it shows."""
-    with pytest.raises(nbclient.exceptions.CellExecutionError):
-        client.execute()
-    (error,) = [o for cell in client.nb.cells for o in cell.get("outputs", []) if "ename" in o]
-    (sentence,) = error.traceback
-    assert "Traceback" not in sentence
-    return sentence
+DAMAGES = [
+    lambda whole: b"PK\5\6" + bytes(18),  # a zip of nothing
+    lambda whole: b"no zip",
+    lambda whole: whole[: len(whole) // 2],
+    lambda whole: whole[:9999] + b"\xff" * 100 + whole[10_099:],
+]
 
 
-@pytest.mark.parametrize(
-    ("damage", "words"),
-    [
-        (None, "there are 0"),
-        (lambda whole: b"PK\5\6" + bytes(18), "or is damaged. Make it anew."),  # a zip of nothing
-        (lambda whole: b"no zip", "or is damaged. Make it anew."),
-        (lambda whole: whole[: len(whole) // 2], "or is damaged. Make it anew."),
-        (lambda whole: whole[:9999] + b"\xff" * 100 + whole[10_099:], "or is damaged."),
-    ],
-)
-def test_what_is_wrong_with_the_zip_is_said_in_a_sentence(tmp_path, damage, words):
-    if damage:
-        for_gpu(tmp_path / "for_gpu.zip")
-        whole = (tmp_path / "for_gpu.zip").read_bytes()
-        (tmp_path / "for_gpu.zip").write_bytes(damage(whole))
-    assert words in stopped(opened(tmp_path))
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_zip_is_told(cells, tmp_path, monkeypatch, damage):
+    for_gpu(tmp_path / "for_gpu.zip")
+    whole = (tmp_path / "for_gpu.zip").read_bytes()
+    (tmp_path / "for_gpu.zip").write_bytes(damage(whole))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Exception, match="for_gpu.zip is not what .* or is damaged. Make it anew."):
+        exec(cells.cells[1].source + "\n" + cells.cells[3].source, {})
 
 
 def test_the_results_come_back_into_the_copy(tmp_path, capsys):
@@ -114,3 +112,32 @@ def test_the_zip_has_the_students_code_and_no_results(tmp_path):
         assert archive.read("src/submission/model.py") == b"# mine\n"
     assert {"src/run.py", "data/wiki.txt", "src/submission/trainer.py"} <= {*names}
     assert not [name for name in names if name.endswith((".params", ".pyc", ".predictions"))]
+
+
+def test_a_measurement_that_fails_is_repeated_in_a_slower_and_safer_way(tmp_path, monkeypatch):
+    """Without recorded steps, then in float32; the steps after it begin that way."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import full_size
+
+    begun = []
+
+    def attempt(command, log, seconds):
+        _, step, _, made, *way = command[command.index("--step") :]
+        begun.append((step, way))
+        log.write_text("Trained in bf16: 9 steps/s\nsome\rbar\nCUDA error\n", encoding="utf-8")
+        if step == "canary":
+            (tmp_path / made).write_text("50", encoding="utf-8")
+        failed = step == "public" and "fp32" not in way or step == "rates"
+        return f"{'failed with exit code 1' if failed else 'done'} after 1 s"
+
+    monkeypatch.setattr(full_size.signal, "signal", lambda *handler: None)
+    monkeypatch.setattr(full_size, "attempt", attempt)
+    assert call(full_size.main, tmp_path / "out", DATA).returncode == 0
+    graphs, slow, safe = [], ["--no-graphs"], ["--no-graphs", "--precision", "fp32"]
+    first = [("canary", graphs), *(("public", way) for way in (graphs, slow, safe))]
+    assert begun == [*first, *((step, safe) for step in ("rates", "ours", "long"))]
+    report = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    assert "## public: failed with exit code 1 after 1 s --no-graphs\n" in report
+    assert report.count("\nCUDA error\n") == 3, "the reason of each failure"
+    with tarfile.open(tmp_path / "out" / "logs.tar.gz") as logs:
+        assert len(logs.getnames()) == len(begun)
