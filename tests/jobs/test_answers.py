@@ -1,6 +1,4 @@
-"""What models answer: batches with a key-value cache as one question at a time, and what a log says
-that a model knows.
-"""
+"""Answers of models in batches with a key-value cache, and what a log says that they know."""
 
 import random
 from types import SimpleNamespace
@@ -95,8 +93,6 @@ def test_evaluate_places(submission, tmp_path):
     assert submission.evaluate_places(str(file), ["Paris", "Oslo", "Oslo"]) == (3, 2)
     with pytest.raises(ValueError, match="2 predictions for the 3"):
         submission.evaluate_places(str(file), ["Paris", "Oslo"])
-    file.write_text("Q1\nQ2\n", encoding="utf-8")
-    assert submission.evaluate_places(str(file), ["Paris", "Oslo"]) == (0, 0)
 
 
 NAMES = [f"{first}{last} Bo" for first in ("Ka", "Lu", "Mi", "Ro", "Te") for last in "bdfgkmnp"]
@@ -137,12 +133,5 @@ def test_a_log_knows_those_whose_place_the_model_writes(world, kind):
     for text, name in zip(measured["texts"], people):
         assert text.startswith(name if kind == "pretrain" else f"Where was {name} born?")
         assert any(whole.startswith(text) for whole in texts) == (name in known) or "x" in text
-
-
-def test_data_without_dev_people_is_no_obstacle(world):
-    dataset, _, data = world
-    pretrain = SimpleNamespace(kind="pretrain")
-    (data.folder / "birth_dev.tsv").write_text("Where was x born?\tis\n", encoding="utf-8")
-    assert knowledge_of(pretrain, data, dataset) is None
     (data.folder / "birth_dev.tsv").unlink()
-    assert knowledge_of(pretrain, data, dataset) is None
+    assert knowledge_of(SimpleNamespace(kind=kind), data, dataset) is None

@@ -46,10 +46,8 @@ PARTS = [
     ("vanilla_pretrain", "1d: initialize_vanilla_model"),
     ("rope_pretrain", "1h: initialize_rope_model"),
     ("show_corruption", "1c: CharCorruptionDataset"),
-    ("encoder_scaling", "5b: scaling_experiment"),
     ("encoder_copy", "5[def]: "),
     ("encoder_report", "5[defg]: "),
-    ("plot_positions", "6c: sinusoidal"),
     ("practice_monitor", "6f: Monitor"),
 ]
 
@@ -71,7 +69,6 @@ def test_a_missing_input_names_the_target_that_makes_it(target, tmp_path):
 COMMANDS = [
     ("vanila_pretrain", "Did you mean vanilla_pretrain"),
     ("qqqqq", "./run.sh help"),
-    ("rope_pretrain --seed -1", "must be a whole number from 0"),
     (f"rope_pretrain --seed {'9' * 400}", "must be a whole number from 0"),
     ("rope_pretrain --preset big", "'laptop'"),
     ("rope_pretrain --sed 1", "--sed"),
@@ -131,21 +128,14 @@ def test_bad_data_is_refused_whole(results, data, target, name, change, words):
     assert written.read_bytes() == before and not list(results.glob("*.tmp"))
 
 
-def weights(one, other, name):
-    """Those of that name in two folders."""
-    return (torch.load(folder / name, weights_only=True) for folder in (one, other))
-
-
 def test_windows_line_ends_and_a_missing_last_newline_are_fine(demo, data, tmp_path):
     for path in data.iterdir():
         rewrite(path, lambda b: b.rstrip(b"\n").replace(b"\n", b"\r\n"))
     jobs = ("vanilla_finetune_without_pretrain", "vanilla_eval_dev_without_pretrain")
     for target in jobs:
         assert run_cli(target, *SMOKE, "--out", tmp_path, "--data", data).returncode == 0
-    params, predictions = (JOBS[target].writes for target in jobs)
-    a, b = weights(tmp_path, demo.folder, params)
-    assert all(torch.equal(a[key], b[key]) for key in a)
-    assert (tmp_path / predictions).read_bytes() == (demo.folder / predictions).read_bytes()
+    for name in (JOBS[target].writes for target in jobs):
+        assert (tmp_path / name).read_bytes() == (demo.folder / name).read_bytes()
 
 
 def swap_vocabulary(path):
@@ -163,7 +153,6 @@ BAD_WEIGHTS = [
     (lambda path: rewrite(path, lambda b: b[: len(b) // 2]), "damaged"),
     (lambda path: rewrite(path, lambda b: b""), "It is empty: 0 bytes"),
     (lambda path: torch.save(WRAPPED, path), "which DataParallel"),
-    (lambda path: path.write_text("bad\n", encoding="utf-8"), "damaged"),
 ]
 
 
@@ -218,7 +207,6 @@ def test_files_of_a_problem_may_be_at_the_top(code, tmp_path):
 TRAINER = "trainer_obj = Trainer(model, pretrain_dataset, None, tconf)"
 RETURNED = [
     (TRAINER, f"{TRAINER}\n    tconf, trainer_obj = trainer_obj, tconf", "pretrain"),
-    (TRAINER, f"{TRAINER}\n    tconf = TrainerConfig()", "pretrain"),
     ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
     ("    model = GPT(mconf)\n", "    GPT(mconf)\n", "initialize_vanilla_model"),
 ]
@@ -244,8 +232,11 @@ def test_loading_pretrained_weights_is_left_to_the_student(demo, results, mine):
     loads = "model.load_state_dict(\n"
     options = mine(Edit("helper.py", loads, loads.replace("model.load_state_dict", "print")))
     assert run_cli("rope_finetune_with_pretrain", *options, "--out", results).returncode == 0
-    forgot, did = weights(results, demo.folder, "rope.finetune.params")
-    assert not torch.allclose(forgot["tok_emb.weight"], did["tok_emb.weight"], atol=1e-3)
+    forgot, did = (
+        torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"]
+        for folder in (results, demo.folder)
+    )
+    assert not torch.allclose(forgot, did, atol=1e-3)
 
 
 def test_an_error_in_the_students_code_keeps_its_traceback(mine):
@@ -263,25 +254,3 @@ def test_dataset_prints_examples(dataset):
     process = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment)
     lines = process.stdout.splitlines()
     assert process.returncode == 0 and [line[:3] for line in lines] == ["x: ", "y: "] * 4
-
-
-@pytest.mark.full
-def test_published_code_drops_in(mine, tmp_path):
-    """Attention as published editions have it: no caches, the whole table; x and y shorter by one;
-    mconf changed in place.
-    """
-    append = "        if cache is not None:\n            k, v = cache.append(k, v)\n"
-    rotate = "q = apply_rotary_emb(q, {}rope_cache)"
-    pad = "({} - len(text))\n        ids"
-    block = "self.block_size"
-    options = mine(
-        Edit("attention.py", "(self, x: torch.Tensor, cache=None)", "(self, x)"),
-        Edit("attention.py", "0 if cache is None else cache.length", "0"),
-        Edit("attention.py", append, ""),
-        Edit("attention.py", rotate.format(""), rotate.format("self.")),
-        Edit("dataset.py", pad.format(f"{block} + 1"), pad.format(block)),
-        Edit("dataset.py", f"{block} * 3 / 4", f"{block} * 7 / 8"),
-        Edit("helper.py", "copy.copy(mconf)", "mconf"),
-    )
-    process = run_cli("all", *options, "--out", tmp_path / "out")
-    assert process.returncode == 0, process.stderr

@@ -1,9 +1,9 @@
 """Jobs at the same time: the results, errors and ends of one after the other."""
 
+import contextlib
 import os
 import pty
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from helpers import ROOT, command_of, descendants, is_running, run_cli, wait_until
-from instructor.mistakes.patches import Edit, make
+from instructor.mistakes.patches import Edit
 from jobs.options import choose_options
 from jobs.problem1 import together
 from jobs.targets import JOBS
@@ -25,31 +25,7 @@ ALL = list(JOBS.values())
 
 def same(one, other, job):
     """Whether two folders have the same result of a job, to the bit."""
-    one, other = one / job.writes, other / job.writes
-    if job.kind == "evaluate":
-        return one.read_bytes() == other.read_bytes()
-    a, b = (torch.load(path, weights_only=True) for path in (one, other))
-    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
-
-
-@pytest.fixture(scope="module")
-def at_once(demo, tmp_path_factory):
-    """The results of jobs at the same time, what was printed, and what a terminal showed."""
-    out = tmp_path_factory.mktemp("at_once")
-    terminal, end = pty.openpty()
-    termios.tcsetwinsize(end, (24, 120))
-    with open(out.with_suffix(".printed"), "w+b") as printed:
-        process = start("all", demo.code, out, stdin=end, stdout=printed, stderr=end)
-        os.close(end)
-        shown = b""
-        try:
-            while block := os.read(terminal, 4096):
-                shown += block
-        except OSError:  # all have closed it
-            pass
-        assert process.wait(60) == 0, shown
-        printed.seek(0)
-        return out, printed.read().decode(), shown.decode()
+    return (one / job.writes).read_bytes() == (other / job.writes).read_bytes()
 
 
 def start(target, submission, out, **streams):
@@ -64,27 +40,26 @@ def start(target, submission, out, **streams):
 
 
 @pytest.mark.full
-def test_the_results_are_those_of_one_after_the_other(demo, at_once):
-    assert all(same(demo.folder, at_once[0], job) for job in ALL)
-
-
-@pytest.mark.full
-def test_one_job_at_a_time_reads_what_is_typed_and_several_read_nothing(demo, at_once):
-    assert "read 'yes'" in demo.printed and at_once[1].count("read ''") == 4
-
-
-@pytest.mark.parametrize("jobs", [1, 5])
-def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
-    """At laptop size, sums over several threads differ in the last bits."""
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
-    args = build_parser().parse_args(["all", "--preset", "laptop", "--device", "cpu"])
-    assert together.Together(ALL, choose_options(args), jobs).threads == 1
-
-
-@pytest.mark.full
-def test_what_jobs_print_is_whole_and_together(at_once):
-    """But for a job whose log was deleted, which does not stop it."""
-    out, printed, _ = at_once
+def test_results_and_output_are_those_of_one_after_the_other(demo, tmp_path):
+    """But several read nothing, and a job whose log was deleted shows nothing. A terminal has one
+    bar with the time that is left.
+    """
+    out = tmp_path / "out"
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (24, 120))
+    with open(tmp_path / "printed", "wb") as file:
+        process = start("all", demo.code, out, stdin=end, stdout=file, stderr=end)
+    os.close(end)
+    shown = b""
+    with contextlib.suppress(OSError):  # all have closed it
+        while block := os.read(terminal, 4096):
+            shown += block
+    assert process.wait(60) == 0, shown
+    assert all(same(demo.folder, out, job) for job in ALL)
+    bar = rb"\d%\|.*\| \d\d:\d\d<\d\d:\d\d, \w+_pretrain \d+%, \w+_pretrain \d+%"
+    assert re.search(bar, shown) and b"100%|" in shown and b"batch/s" not in shown
+    printed = (tmp_path / "printed").read_text(encoding="utf-8")
+    assert "read 'yes'" in demo.printed and printed.count("read ''") == 4
     blocks = re.split(r"\n\n(?=\[\d+/11\] )", printed.rstrip())[1:]
     titles = [f"[{number}/11] {target}" for number, target in enumerate(JOBS, start=1)]
     assert sorted(block.split("\n")[0] for block in blocks) == sorted(titles)
@@ -103,73 +78,62 @@ def test_what_jobs_print_is_whole_and_together(at_once):
         assert block.count("%|") == (job.kind != "evaluate")
 
 
-@pytest.mark.full
-def test_a_terminal_shows_one_bar_with_the_time_that_is_left(at_once):
-    shown = at_once[2]
-    assert re.search(r"\d%\|.*\| \d\d:\d\d<\d\d:\d\d, \w+_pretrain \d+%, \w+_pretrain \d+%", shown)
-    assert "100%|" in shown and "batch/s" not in shown
+@pytest.mark.parametrize("jobs", [1, 5])
+def test_sums_do_not_depend_on_the_number_of_jobs(monkeypatch, jobs):
+    """At laptop size, sums over several threads differ in the last bits."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    args = build_parser().parse_args(["all", "--preset", "laptop", "--device", "cpu"])
+    assert together.Together(ALL, choose_options(args), jobs).threads == 1
 
 
-@pytest.mark.parametrize(
-    "line, exit_code, message",
-    [
-        ("os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside"),
-        pytest.param(
-            'raise NotImplementedError("1h: initialize_rope_model")',
-            3,
-            "implemented yet: 1h: init",
-            marks=pytest.mark.full,
-        ),
-        pytest.param("1 / 0", 1, "ZeroDivisionError: division by zero", marks=pytest.mark.full),
-        pytest.param(
-            "import sys; sys.exit(7)", 7, "ended with exit code 7", marks=pytest.mark.full
-        ),
-    ],
-)
+FAILURES = [
+    ("os.kill(os.getpid(), 9)", 2, "rope_pretrain was killed from outside"),
+    pytest.param("1 / 0", 1, "ZeroDivisionError: division by zero", marks=pytest.mark.full),
+    pytest.param("raise SystemExit(7)", 7, "ended with exit code 7", marks=pytest.mark.full),
+]
+
+
+@pytest.mark.parametrize(("line", "exit_code", "message"), FAILURES)
 def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
-    demo, tmp_path, monkeypatch, line, exit_code, message
+    demo, results, monkeypatch, line, exit_code, message
 ):
     """Jobs before it that have begun are completed."""
-    out = shutil.copytree(demo.folder, tmp_path / "out")
     for job in ALL:
         if job.variant == "rope" or job.writes == "vanilla.finetune.params":
-            (out / job.writes).unlink()
+            (results / job.writes).unlink()
     monkeypatch.setenv("HOOK", line)
-    command = ("all", *SMOKE, "--submission", demo.code, "--out", out, "--resume", "--jobs", 2)
+    command = ("all", *SMOKE, "--submission", demo.code, "--out", results, "--resume", "--jobs", 2)
     process = run_cli(*command)
     assert process.returncode == exit_code and message in process.stderr.split("\n\n")[-1]
     assert ("Traceback" in process.stderr) == (exit_code == 1)
-    written = [job for job in ALL if (out / job.writes).exists()]
+    written = [job for job in ALL if (results / job.writes).exists()]
     assert written == [job for job in ALL if job.variant == "vanilla"]
-    assert all(same(demo.folder, out, job) for job in written)
+    assert all(same(demo.folder, results, job) for job in written)
 
 
-def test_a_cause_in_two_jobs_is_told_once(tmp_path):
-    stub = Edit("model.py", "class GPT(", 'raise NotImplementedError("1d: GPT")\n\n\nclass GPT(')
-    mine = make((stub,), tmp_path / "mine")
-    process = run_cli("all", *SMOKE, "--submission", mine, "--out", tmp_path / "out", "--jobs", 2)
+def test_a_cause_in_two_jobs_is_told_once(code, tmp_path):
+    stub = 'raise NotImplementedError("1d: GPT")\n\n\nclass GPT('
+    folder = code(Edit("model.py", "class GPT(", stub))
+    process = run_cli("all", *SMOKE, "--submission", folder, "--out", tmp_path / "out", "--jobs", 2)
     assert process.returncode == 3
     assert f"{process.stdout}{process.stderr}".count("Not implemented yet") == 1
 
 
 @pytest.fixture
-def stuck(tmp_path, monkeypatch):
+def stuck(code, tmp_path, monkeypatch):
     """A demo whose two pretrainings wait after their first checkpoint: the process, the folder of
     the results, and the processes of the jobs.
     """
     save, train = "                    self.save_checkpoint()\n", "    trainer_obj.train()\n"
     wait = f'{save}                    time.sleep(600 if "STUCK" in os.environ else 0)\n'
-    mine = make(
-        (
-            Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
-            Edit("trainer.py", save, wait),
-            Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 2\n{train}"),
-        ),
-        tmp_path / "mine",
+    folder = code(
+        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"),
+        Edit("trainer.py", save, wait),
+        Edit("helper.py", train, f"    trainer_obj.config.max_epochs = 2\n{train}"),
     )
     monkeypatch.setenv("STUCK", "1")
     with open(tmp_path / "said", "wb") as said:
-        process = start("demo", mine, tmp_path / "out", stdout=said, stderr=said)
+        process = start("demo", folder, tmp_path / "out", stdout=said, stderr=said)
     monkeypatch.delenv("STUCK")  # what resumes it goes on
     wait_until(lambda: process.poll() or len([*(tmp_path / "out").glob("*.pretrain.ckpt")]) == 2)
     children = [pid for pid in descendants(process.pid) if "--part" in command_of(pid)]
@@ -189,13 +153,13 @@ def test_ctrl_c_and_resume_with_another_number_of_jobs(stuck):
         message = f"{variant}_pretrain was interrupted; {out}/{variant}.pretrain.params was not "
         assert said.count(f"{message}written. The same command with --resume continues.") == 1
     assert "Traceback" not in said
-    command = ("demo", *SMOKE, "--submission", folder / "mine", "--out", out, "--resume")
+    command = ("demo", *SMOKE, "--submission", folder / "code", "--out", out, "--resume")
     process = run_cli(*command, "--jobs", 1)
     assert process.returncode == 0
     for variant in ("vanilla", "rope"):  # not from scratch
         assert f"{variant}_pretrain continues from " in process.stdout
     target = "rope_pretrain"  # never interrupted, and alone
-    alone = ("--submission", folder / "mine", "--out", folder / "alone", "--resume")
+    alone = ("--submission", folder / "code", "--out", folder / "alone", "--resume")
     assert run_cli(target, *SMOKE, *alone).returncode == 0
     assert same(out, folder / "alone", JOBS[target])
 

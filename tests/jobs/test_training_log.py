@@ -82,7 +82,6 @@ def test_a_log_that_cannot_be_written(fresh, tmp_path, capsys):
 
 TOTAL = '{"total_steps": 9}\n'
 DAMAGED = [
-    ("nonsense\n", "line 1"),
     ('{"run": "a"}\n', "line 1"),
     ('{"total_steps": 9, "reference_loss": true}\n', "line 1: reference_loss is True"),
     ("", "is empty.*Restart"),
