@@ -1,12 +1,7 @@
-"""Pages in a real browser, offline: pictures, clicks, and the rules of WCAG 2.1 AA.
+"""Pages in a real browser, offline: clicks, and the rules of WCAG 2.1 AA."""
 
-`python tests/browser.py PAGE... --out DIR` takes pictures of pages, wide and narrow, light and dark.
-"""
-
-import argparse
 import contextlib
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,34 +21,26 @@ def chromium() -> Iterator["playwright.sync_api.Browser"]:  # noqa: F821
         lack("Chromium", "apt install chromium", os.environ.get("REQUIRE_BROWSER"))
     from playwright.sync_api import sync_playwright
 
+    # root needs --no-sandbox; the pages are our own
+    options = {"args": [*FLAGS, "--no-sandbox"], "chromium_sandbox": False}
     with sync_playwright() as playwright:
-        # root needs --no-sandbox; the pages are our own
-        browser = playwright.chromium.launch(
-            executable_path=path, args=[*FLAGS, "--no-sandbox"], chromium_sandbox=False
-        )
-        try:
+        with playwright.chromium.launch(executable_path=path, **options) as browser:
             yield browser
-        finally:
-            browser.close()
 
 
 @contextlib.contextmanager
 def opened(browser, path: Path, size: str = "wide", scheme: str = "light", **context):
     """That file in a tab, which must load nothing else and log no error."""
     width, height = SIZES[size]
-    tab = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, **context
-    ).new_page()
-    faults = []
-    tab.on("pageerror", lambda error: faults.append(f"script: {error}"))
-    tab.on("console", lambda line: line.type == "error" and faults.append(line.text))
-    tab.on("request", lambda asked: asked.url.startswith("http") and faults.append(asked.url))
-    tab.goto(Path(path).resolve().as_uri())
-    try:
+    options = {"viewport": {"width": width, "height": height}, "color_scheme": scheme, **context}
+    with browser.new_context(**options) as window:
+        tab, faults = window.new_page(), []
+        tab.on("pageerror", lambda error: faults.append(f"script: {error}"))
+        tab.on("console", lambda line: line.type == "error" and faults.append(line.text))
+        tab.on("request", lambda asked: asked.url.startswith("http") and faults.append(asked.url))
+        tab.goto(Path(path).resolve().as_uri())
         yield tab
         assert faults == []
-    finally:
-        tab.context.close()
 
 
 def violations(tab) -> list[str]:
@@ -79,28 +66,3 @@ def smallest_text(tab) -> float:
     """The pixels of the smallest text in a chart."""
     return tab.evaluate("""Math.min(...[...document.querySelectorAll("svg[role=img] text")].map(
         text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a || Infinity))""")
-
-
-def main():
-    """Take the pictures, and print what breaks the rules."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pages", type=Path, nargs="+")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--at", metavar="SELECTOR", help="only this element")
-    options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    with chromium() as browser:
-        for page in options.pages:
-            for size in SIZES:
-                for scheme in ("light", "dark"):
-                    name = f"{re.sub(r'[^A-Za-z0-9]+', '-', page.stem)}-{size}-{scheme}.png"
-                    with opened(browser, page, size, scheme) as tab:
-                        what = tab.locator(options.at).first if options.at else tab
-                        what.screenshot(
-                            path=options.out / name, **({} if options.at else {"full_page": True})
-                        )
-                        print(name, *violations(tab), f"{sideways(tab)} px sideways", sep="\n  ")
-
-
-if __name__ == "__main__":
-    main()

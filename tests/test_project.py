@@ -1,6 +1,4 @@
-"""Rules of the house: pins in one place, imports that point one way, scripts that any bash can
-read.
-"""
+"""Rules of the house: pins in one place, and imports that point one way."""
 
 import ast
 import re
@@ -10,25 +8,36 @@ import tomllib
 
 import pytest
 
+import launch
 from helpers import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def imports(path):
-    """Top-level names that a file imports absolutely."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module.split(".")[0]
+            yield node.module.partition(".")[0]
 
 
 def test_environment_and_pyproject_pin_the_same():
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "dependencies"
-    ]
     conda = re.findall(r"- (\S+[>=]=.+)", (ROOT / "environment.yml").read_text(encoding="utf-8"))
-    assert sorted(pins) == sorted(conda)
+    assert sorted(PROJECT["dependencies"]) == sorted(conda)
+
+
+@pytest.mark.parametrize(("name", "tables"), launch.LOCKS.items())
+def test_lock_files_have_the_pins_of_pyproject_with_hashes(name, tables):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    packages = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
+    for package in packages:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", package), package
+        assert not re.match(r"torch|nvidia|cuda|triton", package)  # several indexes have these
+    locked = {re.split(r"[\s;]", package)[0] for package in packages}
+    extras = [pin for table in tables for pin in PROJECT["optional-dependencies"][table]]
+    pins = {pin.partition(";")[0] for pin in PROJECT["dependencies"] + extras if "==" in pin}
+    assert pins < locked  # what these need, too
 
 
 STANDARD = {*sys.stdlib_module_names}
@@ -36,16 +45,16 @@ STUDENTS = STANDARD | {"torch", "numpy", "tqdm"}
 OURS = {path.stem for path in (ROOT / "src").iterdir() if path.name != "autograder"}
 
 
-@pytest.mark.parametrize(
-    ("place", "allowed", "forbidden"),
-    [
-        ("src", None, {"instructor"}),
-        ("src/submission", STUDENTS, set()),
-        ("instructor/solution", STUDENTS, set()),
-        ("src/autograder", None, OURS | {"instructor", "torch"}),  # knows not what it grades
-        ("src/launch.py", STANDARD, set()),
-    ],
-)
+PLACES = [
+    ("src", None, {"instructor"}),
+    ("src/submission", STUDENTS, set()),
+    ("instructor/solution", STUDENTS, set()),
+    ("src/autograder", None, OURS | {"instructor", "torch"}),  # knows not what it grades
+    ("src/launch.py", STANDARD, set()),
+]
+
+
+@pytest.mark.parametrize(("place", "allowed", "forbidden"), PLACES)
 def test_imports_point_one_way(place, allowed, forbidden):
     whole = ROOT / place
     for path in [whole] if whole.is_file() else whole.rglob("*.py"):
@@ -53,36 +62,12 @@ def test_imports_point_one_way(place, allowed, forbidden):
         assert not found & forbidden and found <= (allowed or found), path
 
 
-@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh", "slurm.sbatch", ".ci/run"])
-def test_scripts_are_valid_bash_and_old_enough(name):
-    path = ROOT / name
-    assert subprocess.run(["bash", "-n", str(path)]).returncode == 0
-    newer = re.findall(
-        r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n",
-        path.read_text(encoding="utf-8"),
-    )
-    assert not newer, "macOS ships bash 3.2"
+COMMANDS = ["-m instructor --help", "src/run.py demo", "src/grader.py --list"]
 
 
-BENCHMARKS = {*(ROOT / "benchmarks").glob("*.py")} - {ROOT / "benchmarks" / "tables.py"}
-
-
-@pytest.mark.parametrize("path", sorted(BENCHMARKS), ids=lambda path: path.stem)
-def test_benchmarks_start(path):
-    """Each script finds the project's modules, from any folder."""
-    process = subprocess.run(
-        [sys.executable, path, "--help"], cwd="/", capture_output=True, encoding="utf-8"
-    )
-    assert process.returncode == 0 and "usage:" in process.stdout, process.stderr
-
-
-@pytest.mark.parametrize(
-    "command", [["-m", "instructor", "--help"], ["src/run.py", "demo"], ["src/grader.py", "--list"]]
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_missing_packages_are_named(command):
-    """Without the environment, a command says so in a sentence."""
-    process = subprocess.run(
-        [sys.executable, "-S", "-E", *command], cwd=ROOT, capture_output=True, encoding="utf-8"
-    )
+    words = [sys.executable, "-S", "-E", *command.split()]
+    process = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8")
     assert process.returncode == 2 and "Traceback" not in process.stderr
     assert "lacks torch" in process.stderr and "ctivate" in process.stderr
