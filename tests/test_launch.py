@@ -148,7 +148,8 @@ class Copy:
         return process.returncode, err
 
     def wait_until_begun(self):
-        wait_until(lambda: (self.venv / "made-from").exists())
+        stamp = self.venv / "made-from"
+        wait_until(lambda: stamp.exists() and not stamp.read_bytes())
 
     def asked_of_uv(self):
         """The commands that uv had since the last call."""
@@ -167,9 +168,9 @@ def copy(tmp_path):
 def test_the_first_run_makes_an_environment_and_the_second_starts_at_once(copy, tool):
     if tool == "pip":
         (copy.bin / "uv").unlink()
-        folders = os.environ["PATH"].split(os.pathsep)
+        folders = copy.environment["PATH"].split(":")
         folders = [folder for folder in folders if not shutil.which("uv", path=folder)]
-        copy.environment["PATH"] = os.pathsep.join([str(copy.bin), *folders])
+        copy.environment["PATH"] = ":".join(folders)
     out, err = copy.run()
     assert out == f"{copy.venv}\n"
     assert "Making an environment" in err and "TORCH_BUILD=cuda" in err

@@ -45,7 +45,6 @@ def shrink(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """The set-ups at a fraction of their size."""
     shrink(monkeypatch)
 
 

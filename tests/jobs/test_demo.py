@@ -10,7 +10,7 @@ import torch
 from common.files import UserError
 from helpers import SOLUTION, STARTER, run_cli
 from jobs.problem1.demo import choose_folder
-from jobs.records import path_of, read_record
+from jobs.records import path_of
 from jobs.targets import JOBS
 
 ALL = list(JOBS.values())
@@ -37,9 +37,6 @@ def test_table_plot_and_summary(demo):
     assert models == [("vanilla", False), ("vanilla", True), ("rope", True)]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
-    seconds = sum(read_record(demo.folder / job.writes).seconds for job in ALL)
-    assert sum(m["seconds"] for m in summary["models"]) == pytest.approx(seconds, abs=0.3)
-    assert 0 < seconds <= summary["total_seconds"] + 1
     assert (demo.folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in demo.printed and "most common place" in demo.printed
     look = ["./run.sh", "look", "--submission", str(demo.code), "--out", str(demo.folder)]

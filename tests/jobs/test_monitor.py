@@ -30,12 +30,6 @@ for record in BAD_RUN[4::5]:
 BAD_RUN[-2]["loss"], BAD_RUN[-1]["loss"] = math.nan, math.inf
 
 
-@pytest.fixture
-def diagnostics():
-    """The reference's module."""
-    return load_submission(SOLUTION, "problem6/diagnostics.py")
-
-
 def test_the_dashboard_of_a_bad_run(tmp_path):
     words = ("dashboard", "--submission", SOLUTION, "--out", tmp_path)
     process = call(run.main, *words)
@@ -181,7 +175,8 @@ def test_false_alarms_at_every_record_are_few_rows():
     assert len(said) == 5 and all(words in row for words, row in zip(rows, sorted(said)))
 
 
-def test_missing_and_damaged_traces_are_explained(diagnostics, tmp_path):
+def test_missing_and_damaged_traces_are_explained(tmp_path):
+    diagnostics = load_submission(SOLUTION, "problem6/diagnostics.py")
     with pytest.raises(UserError, match="no traces in .*Copy it"):
         practice_monitor(diagnostics, tmp_path, tmp_path)
     (tmp_path / "a.jsonl").write_text('{"total_steps": 3, "run": "A"}\n[]\n', encoding="utf-8")

@@ -82,9 +82,7 @@ def test_a_result_of_another_machine_must_be_newer_than_its_sources(mine):
 
 @pytest.fixture
 def begun(mine):
-    """The checkpoint of a training that has begun, with its record. There is nothing in it, so
-    nothing is trained here.
-    """
+    """The checkpoint of a training that has begun, with its record and nothing in it."""
     checkpoint = mine / "vanilla.model.ckpt"
     records.write_record(
         checkpoint, records.Record(records.ingredients(JOBS[DONE], options_of(mine)))

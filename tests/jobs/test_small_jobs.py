@@ -64,7 +64,6 @@ def test_corruption_that_is_not_as_asked(show_corruption, tmp_path, old, new, ex
 MEASURED = [
     ("", "", r"length: 4 to 48, mean (\S+)\. ", 24.8, 27.2),
     ("", "", r"share: .*mean (\S+)\. A", 0.23, 0.27),
-    ("block_size * 3 / 4", "block_size * 5 / 8", r"length: 4 to (\d+),", 40, 40),
     ("floor(length / 4 +", "floor(length / 2 +", r"share: .*mean (\S+)\. A", 0.44, 0.56),
     ("randint(0, length - masked_length)", "randint(0, 0)", r"span: .*mean (\S+)\. A", 0, 0),
 ]
@@ -88,7 +87,6 @@ def test_positions_of_the_reference_are_right(tmp_path):
     said = call(run.main, "plot_positions", "--submission", SOLUTION, "--out", tmp_path).stdout
     assert [path.name for path in tmp_path.iterdir()] == ["positions.png"]
     assert (tmp_path / "positions.png").read_bytes().startswith(b"\x89PNG")
-    assert f"Wrote {tmp_path / 'positions.png'}" in said
     lines = re.findall(r"^  (\S.*?)  +(\S+)   (\S+)   right$", said, flags=re.MULTILINE)
     shifts = [f"shift_matrix, k = {k}" for k in ("1", "50", "100", "1,000")]
     expected = ["sinusoidal", *shifts, "rope_scores, spread", "rope_scores, error"]
