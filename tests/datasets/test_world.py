@@ -46,7 +46,7 @@ def test_people_are_different_and_the_jobs_can_ask_about_them(world):
 
 
 def test_every_place_can_be_read(world):
-    """Within the longest truncation. The laptop world has name, place and occupation in this order."""
+    """Within the longest truncation; in the laptop world between name and occupation."""
     size, people, documents = world
     about = {person.name: (person, set()) for person in everybody(people)}
     orders, starts = set(), []

@@ -17,8 +17,8 @@ from looks import dataset_of, make_models, options_for
 ROPE = "def initialize_rope_model(mconf: GPTConfig) -> GPT:\n"
 HOOK = '    import os\n    exec(os.environ.get("HOOK", ""))\n'
 TRAIN = "    trainer_obj.train()\n"
-# Prints much, also through the shell, the last line without an end; reads three characters; the last
-# training deletes its log.
+# Prints much, also through the shell, the last line without an end; reads three characters; the
+# last training deletes its log.
 TALKS = """    import os, pathlib, sys
     name = writing_params_path.split("/")[-1].removesuffix(".tmp")
     for number in range(3000):
@@ -35,9 +35,9 @@ TALKS = """    import os, pathlib, sys
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """A demo of smoke size, one job at a time: its folder, `code`, and what it `printed`. Processes
-    of tests share it, so it is not to be changed. The code is the reference's, but its train() talks
-    (TALKS), and initialize_rope_model() first does what the variable HOOK says.
+    """A demo of smoke size, one job at a time: its folder, `code`, and what it `printed`. All tests
+    share it, so it is not to be changed. The code is the reference's, but its train() talks (TALKS),
+    and initialize_rope_model() first does what the variable HOOK says.
     """
     top = tmp_path_factory.getbasetemp()
     top = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
