@@ -229,8 +229,7 @@ def test_a_preset_changes_what_it_names(submission):
 
 
 def test_loading_pretrained_weights_is_left_to_the_student(demo, results, mine):
-    loads = "model.load_state_dict(\n"
-    options = mine(Edit("helper.py", loads, loads.replace("model.load_state_dict", "print")))
+    options = mine(Edit("helper.py", "model.load_state_dict(\n", "print(\n"))
     assert run_cli("rope_finetune_with_pretrain", *options, "--out", results).returncode == 0
     forgot, did = (
         torch.load(folder / "rope.finetune.params", weights_only=True)["tok_emb.weight"]

@@ -166,13 +166,9 @@ def test_false_alarms_at_every_record_are_few_rows():
     log = [{"step": 5 * i, "loss": 1.0} for i in range(90)]
     alarms = [(name, record["step"], "") for record in log for name in ("dead_attention", "mine")]
     said = [words for *_, words, _ in judge({"dead_attention": 200}, log, alarms)]
-    rows = [
-        "no such fault; the names are exploding_loss, ",
-        "not in time",
-        ": in time",
-        "not in time",
-    ]
-    assert len(said) == 5 and all(words in row for words, row in zip(rows, sorted(said)))
+    assert len(said) == 5 and sum(": not in time; " in words for words in said) == 2
+    for expected in (": in time", ": no such fault; the names are exploding_loss, "):
+        assert any(expected in words for words in said)
 
 
 def test_missing_and_damaged_traces_are_explained(tmp_path):
