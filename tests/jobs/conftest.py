@@ -36,8 +36,8 @@ TALKS = """    import os, pathlib, sys
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
     """A demo of smoke size, one job at a time: its folder, `code`, and what it `printed`. All tests
-    share it, so it is not to be changed. The code is the reference's, but its train() talks (TALKS),
-    and initialize_rope_model() first does what the variable HOOK says.
+    share it, so it is not to be changed. The code is the reference's, but its train() talks, and
+    initialize_rope_model() first does what the variable HOOK says.
     """
     top = tmp_path_factory.getbasetemp()
     top = top.parent if "PYTEST_XDIST_WORKER" in os.environ else top
