@@ -9,6 +9,7 @@ from instructor.__main__ import main
 
 GOLD = ROOT / "instructor" / "gold"
 ANSWERS = GOLD / "laptop" / "birth_test.tsv"
+NAME = "birth_test.TSV"
 TRAIN, DEV, TEST = "birth_places_train.tsv", "birth_dev.tsv", "birth_test_inputs.tsv"
 
 
@@ -38,8 +39,8 @@ def all_from_rome(data):
 def share_people(data):
     """Three people of the training in dev, too, one of them in other letters."""
     first, *others = rows(data, TRAIN)[:3]
-    first = first.replace("was ", "was  ").upper()
-    shared = first.replace("WHERE WAS", "Where was").replace("BORN?", "born?")
+    first = first.replace("was ", "was  ").title()
+    shared = first.replace("Where Was", "Where was").replace("Born?", "born?")
     rewrite(data, DEV, [*rows(data, DEV), shared, *others])
 
 
@@ -61,7 +62,7 @@ def test_the_worlds_have_no_problems(folder, gold):
 
 FAULTS = [
     (share_people, 1, f"{TRAIN} and {DEV} share 3 names"),
-    (lambda data: shutil.copy(ANSWERS, data / "a.TSV"), 1, "a.TSV has the test answers"),
+    (lambda data: shutil.copy(ANSWERS, data / NAME), 1, f"{NAME} has the test answers"),
     (lambda data: shutil.copy(ANSWERS, data / TEST), 1, f"{TEST} has answers after its questions"),
     (answer_in_the_corpus, 1, "wiki.txt has 1 documents with a test question word for word"),
     (move_places, 1, f"{DEV}: the places of 100.0%"),
