@@ -245,7 +245,10 @@ def test_an_error_in_the_students_code_keeps_its_traceback(mine):
     assert not list(options[-1].glob("*.params*"))
 
 
-@pytest.mark.parametrize("dataset", ["namedata", "charcorruption"])
+NAMEDATA = pytest.param("namedata", marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("dataset", [NAMEDATA, "charcorruption"])
 def test_dataset_prints_examples(dataset):
     """On a console of any encoding."""
     command = [sys.executable, SOLUTION / "dataset.py", dataset]

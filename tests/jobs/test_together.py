@@ -111,6 +111,7 @@ def test_a_failure_is_told_as_ever_and_leaves_what_comes_before(
     assert all(same(demo.folder, results, job) for job in written)
 
 
+@pytest.mark.full
 def test_a_cause_in_two_jobs_is_told_once(code, tmp_path):
     stub = 'raise NotImplementedError("1d: GPT")\n\n\nclass GPT('
     folder = code(Edit("model.py", "class GPT(", stub))
