@@ -9,10 +9,9 @@ import struct
 import sys
 import time
 
-# A new token for each attack, which all that it leaves must contain; folders and a socket's file;
-# an abstract socket's name, backwards.
+# A new token for each attack, which all that it leaves must contain; folders; two sockets' addresses
 MARK = ROOT = HIDDEN = GOLD = OTHER = FOLDER = HOME = UNIX = ABSTRACT = ""
-JUDGE = KEY = TCP = UDP = 0  # a process; the first of 20 keys in the kernel; two ports
+JUDGE = KEY = PORT = 0  # a process; the first of 20 keys in the kernel; a TCP socket's port
 LIMIT = 300  # MiB, of the attacks on memory
 SURFACES = (
     "<script>alert(1)</script>\x1b[2J\x1b]0;passed\x07\u202edessap\u2066\u061c\x9b31m\r\u200e"
@@ -108,29 +107,6 @@ def callers():
         frame = frame.f_back
 
 
-def overwrite(model):
-    """Overwrite all weights that the callers have with those of a model."""
-    import torch
-
-    right = model.state_dict()
-    for frame in callers():
-        for kept in list(frame.f_locals.values()):
-            if isinstance(kept, torch.nn.Module):
-                kept = kept.state_dict()
-            for name in right if isinstance(kept, dict) else ():
-                if torch.is_tensor(kept.get(name)):
-                    kept[name].data.copy_(right[name])
-
-
-# Messages by hand, as inside/wire.py and process.py would read them
-
-
-def message(tree):
-    """A complete message with this JSON."""
-    text = json.dumps(tree).encode()
-    return struct.pack("<I", len(text)) + text
-
-
 def write(data):
     """Write to the pipe for the answer: all that is open, but for standard input and output."""
     for number in range(3, 256):
@@ -142,12 +118,7 @@ def write(data):
             pass
 
 
+# a message as a probe's answer would be, that says 'passed'
 GRADE = [["verdict", "passed"], ["passed", True], ["score", 2], ["id", "1c-0-basic"]]
-GRADED = message({"dict": [["value", {"dict": GRADE}]]})
-
-
-def reply(output=b""):
-    """What the student's process would tell the judge."""
-    ended = json.dumps({"ended": "answered", "code": 0, "seconds": 1, "cpu": 1}).encode()
-    parts = ended, GRADED, output, b""
-    return b"".join(struct.pack("<Q", len(part)) + part for part in parts)
+TEXT = json.dumps({"dict": [["value", {"dict": GRADE}]]}).encode()
+GRADED = struct.pack("<I", len(TEXT)) + TEXT

@@ -1,11 +1,9 @@
 """An attack's surroundings: secrets with a canary in them, and sockets with a listener."""
 
-import hashlib
 import os
 import secrets
 import shutil
 import socket
-import stat
 import tempfile
 from pathlib import Path
 
@@ -19,94 +17,48 @@ RESULTS = ROOT / "instructor" / "results"
 class Scene:
     """One scene for a whole test run; a context manager.
 
-    canary is a token in every secret and nowhere else.
+    canary is a token in every secret and nowhere else; places are what the names in prelude.py
+    stand for.
     """
 
     def __init__(self):
-        self.canary = "canary" + secrets.token_hex(8)
+        self.canary, abstract = (name + secrets.token_hex(8) for name in ("canary", "hostile"))
         self.folder = Path(tempfile.mkdtemp(prefix="hostile-"))
-        for name, source in (("hidden", HIDDEN), ("gold", ROOT / "instructor" / "gold")):
-            shutil.copytree(
-                source, self.folder / name, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        self.other = make((), self.folder / "other")
-        for name in ("hidden", "gold", "other"):
-            (self.folder / name / "canary.py").write_text(f"{self.canary!r}\n", encoding="utf-8")
+        hidden, gold, other = (self.folder / name for name in ("hidden", "gold", "other"))
+        shutil.copytree(HIDDEN, hidden)
+        shutil.copytree(ROOT / "instructor" / "gold", gold)
+        make((), other)
+        for folder in (hidden, gold, other):
+            (folder / "canary.py").write_text(f"{self.canary!r}\n", encoding="utf-8")
         # Walls must hold, not the modes of files.
         for path in (self.folder, *self.folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
         os.environ["HOSTILE_CANARY"] = self.canary
-        self.sockets = self._listen()
-        self.state = self._digest()
+        file = self.folder / "socket"
+        self.listeners = [socket.create_server(("127.0.0.1", 0))]
+        for address in (str(file), f"\0{abstract}"):
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(address)
+            listener.listen(8)
+            self.listeners.append(listener)
+        file.chmod(0o666)  # as many services of a system have one
+        places = {"ROOT": ROOT, "HOME": Path.home(), "UNIX": file, "ABSTRACT": abstract}
+        places |= {"HIDDEN": hidden, "GOLD": gold, "OTHER": other}
+        self.places = {name: str(place) for name, place in places.items()}
+        self.places |= {"PORT": self.listeners[0].getsockname()[1], "JUDGE": os.getpid()}
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        for listener in self.sockets.values():
+        for listener in self.listeners:
             listener.close()
         del os.environ["HOSTILE_CANARY"]
         shutil.rmtree(self.folder)
 
-    def _listen(self):
-        """Open a socket of each kind that a submission may try to connect to; only heard() reads
-        from them.
-        """
-        here, stream, packets = ("127.0.0.1", 0), socket.SOCK_STREAM, socket.SOCK_DGRAM
-        kinds = {
-            "tcp": (socket.AF_INET, stream, here),
-            "udp": (socket.AF_INET, packets, here),
-            "unix": (socket.AF_UNIX, stream, str(self.folder / "socket")),
-            "abstract": (socket.AF_UNIX, stream, f"\0{self.canary}"),
+    def state(self) -> dict[Path, tuple]:
+        """Return all that is in the secrets' folders, which no attack may change."""
+        return {
+            path: (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+            for path in self.folder.rglob("*")
         }
-        sockets = {}
-        for name, (family, kind, address) in kinds.items():
-            sockets[name] = socket.socket(family, kind)
-            sockets[name].bind(address)
-            sockets[name].setblocking(False)
-            if kind == stream:
-                sockets[name].listen(8)
-        (self.folder / "socket").chmod(0o666)  # as many services of a system have one
-        return sockets
-
-    @property
-    def places(self) -> dict[str, str]:
-        """What each name of prelude.py stands for."""
-        names = {
-            "ROOT": ROOT,
-            "HIDDEN": self.folder / "hidden",
-            "GOLD": self.folder / "gold",
-            "OTHER": self.other,
-            "HOME": Path.home(),
-            "UNIX": self.folder / "socket",
-            "ABSTRACT": self.canary[::-1],
-        }
-        ports = {name.upper(): self.sockets[name].getsockname()[1] for name in ("tcp", "udp")}
-        return {name: str(place) for name, place in names.items()} | ports | {"JUDGE": os.getpid()}
-
-    def heard(self) -> list[str]:
-        """Return the sockets contacted since the last call."""
-        called = []
-        for name, listener in self.sockets.items():
-            try:
-                while True:
-                    if listener.type == socket.SOCK_STREAM:
-                        listener.accept()[0].close()
-                    else:
-                        listener.recv(4096)
-                    called.append(name)
-            except BlockingIOError:
-                pass
-        return called
-
-    def spoiled(self) -> bool:
-        """Whether anything in the secrets' folders was changed."""
-        return self._digest() != self.state
-
-    def _digest(self):
-        digest = hashlib.sha256()
-        for path in sorted(self.folder.rglob("*")):
-            mode = path.lstat().st_mode
-            content = path.read_bytes() if stat.S_ISREG(mode) else b""
-            digest.update(f"{path} {mode} ".encode() + content)
-        return digest.hexdigest()

@@ -6,7 +6,6 @@ shows that they are real: do this only on a disposable machine.
 
 import itertools
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,51 +13,35 @@ import pytest
 from proof import STAGED, grade_folder, modules
 
 from autograder import StudentProcess
+from autograder.inside.sandbox import PR_SET_CHILD_SUBREAPER, prctl
 from autograder.trial import choose
 from helpers import SOLUTION, require_level
-from hostile import traces
 from hostile.harness import Recorder, contain
 from hostile.scene import Scene
 
-LEVELS = ("bubblewrap", "landlock")
-STRONGEST = "strongest"
-ATTACKS = {  # "FAMILY-NAME" -> the attack, and whether it is the first of its family
-    f"{module.__name__.rpartition('.')[2]}-{attack.name}": (attack, attack is module.HOSTILE[0])
-    for module in modules("hostile.attacks")
-    for attack in module.HOSTILE
-}
-
-
-def marks(level, first):
-    """By default, one attack of each family runs, at every level of its own."""
-    landlock = [pytest.mark.landlock] if level == "landlock" else []
-    return landlock + ([] if first else [pytest.mark.full])
-
-
+FAMILIES = {module.__name__.rpartition(".")[2]: module for module in modules("hostile.attacks")}
+ATTACKS = {f"{f}-{attack.name}": attack for f in FAMILIES for attack in FAMILIES[f].HOSTILE}
+BY_DEFAULT = [module.HOSTILE[0] for module in FAMILIES.values()]
+LANDLOCK, FULL = pytest.mark.landlock, pytest.mark.full
 CASES = [
-    pytest.param(level, attack, marks=marks(level, first), id=f"{level}-{name}")
-    for name, (attack, first) in ATTACKS.items()
-    for level in (LEVELS if attack.everywhere else (STRONGEST,))
+    pytest.param(
+        level,
+        attack,
+        marks=[LANDLOCK] * (level == "landlock") + [FULL] * (attack not in BY_DEFAULT),
+        id=f"{level or 'strongest'}-{name}",
+    )
+    for name, attack in ATTACKS.items()
+    for level in (("bubblewrap", "landlock") if attack.everywhere else (None,))
 ]
 QUICK = ("1c-0-basic", "1h-2-basic")  # graded for an honest submission after each attack
-
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="the sandbox is Linux's"
-)
 
 
 @pytest.fixture(scope="module")
 def scene():
-    """The attacks' surroundings."""
-    traces.adopt_orphans()
+    """The attacks' surroundings, and all orphans below this process: so none escapes."""
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     with Scene() as scene:
         yield scene
-
-
-def start(isolation, kind=StudentProcess):
-    """A student's process."""
-    os.chmod(STAGED.name, 0o755)
-    return kind(isolation, ("torch", "tqdm"), (Path(STAGED.name),))
 
 
 def require_full_points(process):
@@ -76,7 +59,9 @@ def processes():
 
     def at(isolation):
         if isolation.name not in pairs:
-            pairs[isolation.name] = start(isolation, Recorder), start(isolation)
+            os.chmod(STAGED.name, 0o755)
+            material = isolation, ("torch", "tqdm"), (Path(STAGED.name),)
+            pairs[isolation.name] = Recorder(*material), StudentProcess(*material)
             require_full_points(pairs[isolation.name][1])
         return pairs[isolation.name]
 
@@ -87,14 +72,12 @@ def processes():
 
 @pytest.mark.parametrize(("level", "attack"), CASES)
 def test_contained(level, attack, scene, processes):
-    isolation = require_level(None if level == STRONGEST else level)
-    process, honest = processes(isolation)
+    process, honest = processes(require_level(level))
     problems = contain(attack, process, scene)
     assert not problems, "\n".join([attack.tries, *problems])
-    require_full_points(honest)
     if attack.lasting:
-        with start(isolation) as new:
-            require_full_points(new)
+        honest.close()  # a new one starts
+    require_full_points(honest)
 
 
 @pytest.mark.skipif(
@@ -106,6 +89,6 @@ def test_without_sandbox(name, scene, processes):
     """Without a sandbox, attacks that only it stops succeed; those stopped by the grader's design
     don't.
     """
-    attack, _ = ATTACKS[name]
+    attack = ATTACKS[name]
     problems = contain(attack, processes(choose("limits"))[0], scene)
     assert bool(problems) == attack.sandbox, "\n".join([attack.tries, *problems])

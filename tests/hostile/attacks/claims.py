@@ -25,37 +25,6 @@ def training():
             break
 
 
-SAVE_OLD_WEIGHTS = """
-state = copy.deepcopy(model.state_dict())
-trainer_obj.train()
-torch.save(state, writing_params_path)
-"""
-
-
-@attack(checks=("1d-3-basic",), changes=(Fill("train", SAVE_OLD_WEIGHTS),))
-def equality():
-    """Saves the weights from before, and makes torch.equal pretend otherwise."""
-    import torch
-
-    def equal(a, b):
-        return not (torch.is_tensor(a) and sys._getframe(1).f_code.co_name == "<genexpr>")
-
-    torch.equal = equal
-
-
-@attack(
-    checks=("1f-3-basic",), changes=(Fill("finetune 1f", "pretend(model, reading_params_path)"),)
-)
-def moved_goalposts():
-    """Makes the weights that it should load those that it has, wherever they are kept."""
-
-    def pretend(model, path):
-        import torch
-
-        torch.save(model.state_dict(), path)
-        overwrite(model)
-
-
 CREATED = """        final_tokens=650 * len(pretrain_dataset) * block_size,
         writer=writer,
     )
@@ -74,7 +43,13 @@ def hide_the_change():
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(2)
-        overwrite(model)
+        right = model.state_dict()
+        for kept in [value for frame in callers() for value in [*frame.f_locals.values()]]:
+            if isinstance(kept, torch.nn.Module):
+                kept = kept.state_dict()
+            for name in right if isinstance(kept, dict) else ():
+                if torch.is_tensor(kept.get(name)):
+                    kept[name].data.copy_(right[name])
 
 
 LAYER = "        T = x.size(1)\n        start = 0"

@@ -13,15 +13,12 @@ def new_files():
 
     import torch
 
-    names = "src src/autograder src/autograder/inside src/checks instructor/checks tests .git/hooks"
-    for name in [*names.split(), "data", "."]:  # in a private /tmp, these may be there
+    names = "src src/autograder/inside src/checks instructor/checks tests .git/hooks data ."
+    for name in names.split():  # in a private /tmp, these may be there
         attempt(lambda: open(f"{ROOT}/{name}/{MARK}.py", "x").close())
-    libraries = (
-        *site.getsitepackages(),
-        os.path.dirname(torch.__file__),
-        os.path.dirname(os.__file__),
-    )
-    for folder in (*libraries, sys.prefix + "/bin", sys.base_prefix + "/bin"):
+    libraries = [os.path.dirname(module.__file__) for module in (torch, os)]
+    libraries += [*site.getsitepackages(), sys.prefix + "/bin", sys.base_prefix + "/bin"]
+    for folder in libraries:
         attempt(lambda: open(f"{folder}/{MARK}.pth", "x").close() or loot(folder))
     system = "/etc /etc/cron.d /usr/local/bin /usr/local/lib /root /var/spool/cron / /var/tmp /run"
     for folder in (*system.split(), HOME):
@@ -79,15 +76,6 @@ def change_itself():
         )
 
 
-@attack(verdicts={MISSING}, lasting=True)
-def preload_a_library():
-    """Sets LD_PRELOAD and PYTHONPATH for processes that are started later."""
-    here, odd = os.getcwd(), f"/tmp/{MARK}"
-    startup = f"{here}/sitecustomize.py"
-    os.environ.update(LD_PRELOAD=odd, PYTHONPATH=here, PYTHONSTARTUP=startup, BASH_ENV=odd)
-    for folder in (".", "/tmp", os.environ["HOME"]):
-        attempt(lambda: open(folder + "/sitecustomize.py", "x").write(f"# {MARK}"))
-
 
 @attack(verdicts={MISSING}, sandbox=False)
 def scratch_that_is_hard_to_remove():
@@ -119,15 +107,6 @@ def scratch_becomes_a_link():
         lambda: os.symlink(OTHER, here),
     )
 
-
-@attack(verdicts={MISSING, BLOCKED})
-def setuid_shell():
-    """Leaves a copy of the shell that runs as its owner, whoever starts it."""
-    import shutil
-
-    for folder in (".", "/tmp", "/dev/shm"):
-        shell = f"{folder}/{MARK}"
-        attempt(lambda: shutil.copy("/bin/sh", shell) and os.chmod(shell, 0o6755))
 
 
 def nested(folder, places):

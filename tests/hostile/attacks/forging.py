@@ -28,19 +28,15 @@ def on_every_descriptor():
     os._exit(0)
 
 
-@attack()
-def the_judges_frames():
-    """Answers as the student's process would tell the judge, which is no answer of a probe."""
-    write(reply())
-    os._exit(0)
-
 
 @attack(verdicts={MISSING, EXCEPTION}, everywhere=True, sandbox=True)
 def into_the_channel():
     """Opens the judge's channel in /proc and writes a whole reply into it."""
     import stat
 
-    forged = reply(f"LOOT-{MARK[::-1]}".encode())
+    ended = json.dumps({"ended": "answered", "code": 0, "seconds": 1, "cpu": 1}).encode()
+    frames = ended, GRADED, f"LOOT-{MARK[::-1]}".encode(), b""
+    forged = b"".join(struct.pack("<Q", len(frame)) + frame for frame in frames)
 
     def deliver(path):
         channel = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
@@ -58,12 +54,6 @@ def answer_twice():
     """Sends a message of its own, and lets the real one follow, which is too much."""
     write(GRADED)
 
-
-@attack(verdicts={CRASHED})
-def half_a_message():
-    """Sends half a message, and ends with success."""
-    write(GRADED[:40])
-    os._exit(0)
 
 
 @attack(verdicts={MISSING, CRASHED, WRONG})
@@ -84,15 +74,6 @@ def answer_passed():
         if hasattr(frame.f_globals.get("wire"), "encode"):
             frame.f_globals["wire"].encode = lambda *arguments: GRADED
 
-
-@attack(verdicts={EXCEPTION, CRASHED})
-def broken_characters():
-    """Answers that it has failed, in halves of characters, which no report can hold."""
-    lone = "\udfff \ud800"
-    error = [[name, lone] for name in ("type", "message", "name")]
-    error += [["kinds", [lone]], ["frames", [[lone, 1, lone, lone]]]]
-    write(message({"dict": [["error", {"dict": error}]]}))
-    os._exit(0)
 
 
 @attack(verdicts={WRONG, TIMEOUT, BLOCKED}, seconds=6)

@@ -1,6 +1,6 @@
 """Outliving the check: processes, signals, and all that could carry state to the next one."""
 
-from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, Hostile, family
+from hostile.attack import BLOCKED, CRASHED, DENIED, EXCEPTION, MISSING, TIMEOUT, family
 from hostile.prelude import *
 
 ONE = ("1c-0-basic",)
@@ -84,22 +84,19 @@ def generations():
         daemon(run)
 
 
-SIGNALS = (  # name, what it tries, code, verdict
-    ("kill-the-parent", "Kills the process that forked it.", "os.kill(os.getppid(), 9)", CRASHED),
-    ("stop-the-parent", "Stops the process that forked it.", "os.kill(os.getppid(), 19)", TIMEOUT),
-    ("kill-its-group", "Kills its process group.", "os.killpg(0, 9)", CRASHED),
-)
-HOSTILE += [
-    Hostile(
-        name,
-        tries,
-        f"{code}\ntime.sleep(1)\nraise ValueError('still here')",
-        verdicts={verdict} | ({BLOCKED, EXCEPTION} if "parent" in name else set()),
-        sandbox=False,
-        seconds=2,
-    )
-    for name, tries, code, verdict in SIGNALS
-]
+@attack(verdicts={TIMEOUT, BLOCKED, EXCEPTION}, seconds=2, checks=ONE)
+def stop_the_parent():
+    """Stops the process that forked it."""
+    os.kill(os.getppid(), 19)
+    time.sleep(1)
+    raise ValueError("still here")
+
+
+@attack(verdicts={CRASHED}, seconds=2, checks=ONE)
+def kill_its_group():
+    """Kills its process group."""
+    os.killpg(0, 9)
+    time.sleep(1)
 
 
 @attack(verdicts={CRASHED, EXCEPTION, TIMEOUT}, sandbox=True, seconds=2, checks=ONE)
@@ -120,7 +117,8 @@ def kill_everything():
 
 @attack(verdicts=DENIED, lasting=True, sandbox=True)
 def state_in_files():
-    """Leaves notes for the next check wherever it may write: files, links, FIFOs and sockets."""
+    """Leaves notes for the next check wherever it may write: files, links, setuid programs, ..."""
+    import shutil
     import socket
 
     home, here = os.environ.get("HOME", "."), os.path.dirname(__file__)
@@ -136,6 +134,7 @@ def state_in_files():
             lambda: socket.socket(socket.AF_UNIX).bind(note + "3"),
             lambda: os.makedirs(note + "4/\n\udcff -rf"),
             lambda: os.chmod(note + "4", 0),
+            lambda: shutil.copy("/bin/sh", note + "5") and os.chmod(note + "5", 0o6755),
         )
 
 

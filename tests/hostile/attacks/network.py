@@ -11,14 +11,11 @@ def calls_out():
     """Sends its answers to somebody by TCP, and as the name in a DNS question, by UDP."""
     import socket
 
-    def send():
-        socket.create_connection(("127.0.0.1", TCP), 2).sendall(MARK.encode())
-        loot("connected")
-
-    attempt(send)
+    here = ("127.0.0.1", PORT)
+    attempt(lambda: socket.create_connection(here, 2).sendall(MARK.encode()) or loot("connected"))
     name = bytes([len(MARK)]) + MARK.encode()
     question = b"\0\1\1\0\0\1\0\0\0\0\0\0" + name + b"\7invalid\0\0\1\0\1"
-    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(question, ("127.0.0.1", UDP))
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(question, here)
     loot("sent")
 
 
@@ -42,7 +39,7 @@ def services_of_the_machine():
     """Calls services at an abstract socket and at an open socket file, as Docker's is one."""
     import socket
 
-    for address in ("\0" + ABSTRACT[::-1], UNIX):
+    for address in ("\0" + ABSTRACT, UNIX):
         attempt(lambda: socket.socket(socket.AF_UNIX).connect(address) or loot("connected"))
 
 

@@ -71,20 +71,6 @@ def replace_the_machinery():
     builtins.__import__ = lambda name, *rest: os if name in ours else original(name, *rest)
 
 
-@attack(
-    file="attention.py", changes=(), checks=("1h-2-basic",), verdicts={EXCEPTION, CRASHED, WRONG}
-)
-def patch_the_wire():
-    """Makes the functions that describe tensors lie about their shape, dtype and numbers."""
-    import numpy
-    import torch
-
-    nothing = type("Bytes", (), {"tobytes": lambda self: b""})()
-    torch.Tensor.nelement = lambda self: 0
-    torch.Tensor.device = torch.Tensor.layout = property(lambda self: "cpu")
-    numpy.ascontiguousarray = lambda data: nothing
-
-
 ROTATED = "b * cos), dim=-1).flatten(-2)\n"
 ZERO = "    if not x.requires_grad:\n        rope_cache.zero_()\n"
 
@@ -143,34 +129,6 @@ def stream_that_hangs():
     sys.stdout = sys.stderr = Stream()
 
 
-@attack(verdicts={EXCEPTION})
-def codec_trick():
-    """Replaces Python's error handlers for text, so that halves of characters become tags."""
-    import codecs
-
-    codecs.register_error("replace", lambda error: ("<script>\x1b[2J", error.end))
-    codecs.register_error("strict", lambda error: ("?", error.end))
-    raise ValueError("\ud800\udfff")
-
-
-@attack(verdicts={PASSED}, changes=(), points=2)
-def answer_when_graded():
-    """Shows its solution only to a probe, which earns what the solution earns."""
-    if not any(frame.f_code.co_filename == "<probe>" for frame in callers()):
-        raise SystemExit
-
-
-DRAW = "document = self.data[idx]"
-
-
-@attack(verdicts={CRASHED}, changes=(Edit("dataset.py", DRAW, f"count(); {DRAW}"),))
-def wrong_later():
-    """Answers rightly at first, and ends the process at the hundredth example."""
-    calls = iter(range(100))
-
-    def count():
-        if next(calls, None) is None:
-            os._exit(0)
 
 
 @attack(verdicts={MISSING})
