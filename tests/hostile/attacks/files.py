@@ -1,6 +1,6 @@
 """Files: writing to protected places, and names, links and sizes that harm intake or cleanup."""
 
-from hostile.attack import BLOCKED, DENIED, MISSING, family
+from hostile.attack import DENIED, MISSING, family
 from hostile.prelude import *
 
 HOSTILE, attack = family(verdicts=DENIED)
@@ -76,7 +76,6 @@ def change_itself():
         )
 
 
-
 @attack(verdicts={MISSING}, sandbox=False)
 def scratch_that_is_hard_to_remove():
     """Fills its scratch folder with links to others' files, closed folders and odd names."""
@@ -106,7 +105,6 @@ def scratch_becomes_a_link():
         lambda: os.rmdir(here),
         lambda: os.symlink(OTHER, here),
     )
-
 
 
 def nested(folder, places):

@@ -28,7 +28,6 @@ def on_every_descriptor():
     os._exit(0)
 
 
-
 @attack(verdicts={MISSING, EXCEPTION}, everywhere=True, sandbox=True)
 def into_the_channel():
     """Opens the judge's channel in /proc and writes a whole reply into it."""
@@ -55,7 +54,6 @@ def answer_twice():
     write(GRADED)
 
 
-
 @attack(verdicts={MISSING, CRASHED, WRONG})
 def answer_after_the_end():
     """Leaves a process that answers when the real answer is sent and nobody watches any more."""
@@ -73,7 +71,6 @@ def answer_passed():
     for frame in callers():
         if hasattr(frame.f_globals.get("wire"), "encode"):
             frame.f_globals["wire"].encode = lambda *arguments: GRADED
-
 
 
 @attack(verdicts={WRONG, TIMEOUT, BLOCKED}, seconds=6)

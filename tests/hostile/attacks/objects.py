@@ -13,7 +13,6 @@ def returns(value, verdicts=frozenset({WRONG}), **more):
     return attack(changes=changes, verdicts=verdicts, **more)
 
 
-
 @returns("array, tensor", {WRONG, EXCEPTION})
 def numbers_that_lie():
     """Answers with an array and a tensor that lie about their shape, dtype and bytes."""
@@ -32,7 +31,6 @@ def numbers_that_lie():
         __torch_function__ = classmethod(lambda *arguments, **named: True)
 
     array, tensor = numpy.zeros(3).view(Array), torch.ones(2, 3).as_subclass(Tensor)
-
 
 
 @returns("OrderedDict(), 1", {MEMORY, TIMEOUT}, memory=200)
@@ -54,7 +52,6 @@ def pickle_bomb():
             return os.system, (command,)
 
         __getstate__ = __reduce_ex__ = lambda self, *protocol: self.__reduce__()
-
 
 
 @returns("Named(), SURFACES")
@@ -82,7 +79,6 @@ def long_error():
     """Fails with a message of 10 MB, after printing as much."""
     print("x" * 10_000_000)
     raise ValueError("y" * 10_000_000)
-
 
 
 @attack(verdicts=set())

@@ -1,6 +1,6 @@
 """Turning Python against the grader: frames, import hooks, patched libraries, odd files."""
 
-from hostile.attack import CRASHED, EXCEPTION, MISSING, PASSED, STUB, TIMEOUT, WRONG, family
+from hostile.attack import EXCEPTION, MISSING, PASSED, STUB, TIMEOUT, WRONG, family
 from hostile.prelude import *
 from instructor.mistakes.patches import Edit, Fill
 
@@ -127,8 +127,6 @@ def stream_that_hangs():
                 pass
 
     sys.stdout = sys.stderr = Stream()
-
-
 
 
 @attack(verdicts={MISSING})
