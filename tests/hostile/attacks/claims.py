@@ -25,6 +25,17 @@ def training():
             break
 
 
+@attack(checks=("1f-3-basic",), changes=(Fill("finetune 1f", "put(model, reading_params_path)"),))
+def moved_goalposts():
+    """Makes the weights that it should load those that it has, wherever they are kept."""
+
+    def put(model, path):
+        import torch
+
+        torch.save(model.state_dict(), path)
+        overwrite(model)
+
+
 CREATED = """        final_tokens=650 * len(pretrain_dataset) * block_size,
         writer=writer,
     )
@@ -43,13 +54,7 @@ def hide_the_change():
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.mul_(2)
-        right = model.state_dict()
-        for kept in [value for frame in callers() for value in [*frame.f_locals.values()]]:
-            if isinstance(kept, torch.nn.Module):
-                kept = kept.state_dict()
-            for name in right if isinstance(kept, dict) else ():
-                if torch.is_tensor(kept.get(name)):
-                    kept[name].data.copy_(right[name])
+        overwrite(model)
 
 
 LAYER = "        T = x.size(1)\n        start = 0"

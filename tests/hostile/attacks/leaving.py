@@ -92,6 +92,14 @@ def stop_the_parent():
     raise ValueError("still here")
 
 
+@attack(verdicts={CRASHED, BLOCKED, EXCEPTION}, seconds=2, checks=ONE)
+def kill_the_parent():
+    """Kills the process that forked it."""
+    os.kill(os.getppid(), 9)
+    time.sleep(1)
+    raise ValueError("still here")
+
+
 @attack(verdicts={CRASHED}, seconds=2, checks=ONE)
 def kill_its_group():
     """Kills its process group."""

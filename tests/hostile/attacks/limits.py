@@ -39,6 +39,20 @@ def stop_itself():
     os.kill(os.getpid(), signal.SIGSTOP)
 
 
+@hang()
+def busy_children():
+    """Computes in eight processes, each of which starts another before its time is over."""
+    for _ in range(8):
+        if os.fork() == 0:
+            while True:
+                born = time.monotonic()
+                while time.monotonic() < born + 0.3:
+                    pass
+                if os.fork():
+                    os._exit(0)
+    time.sleep(60)
+
+
 @hoard()
 def memory_in_a_shared_map():
     """Allocates memory that is shared between processes, which counts as nobody's data."""
