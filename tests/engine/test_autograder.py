@@ -2,13 +2,12 @@
 and nothing leaks.
 """
 
+import multiprocessing
 import os
 import secrets
-import subprocess
-import sys
 
 import pytest
-from toy_course import DOUBLE, MANIFEST, RIGHT, TOY, WRONG, answers, grade_toy, outcome_of
+from toy_course import MANIFEST, RIGHT, TOY, WRONG, answers, grade_toy, outcome_of
 
 from autograder import (
     ManifestError,
@@ -36,13 +35,11 @@ def process(tmp_path_factory):
 FIVE_LONGS = "answer(x) should be an int64 tensor of shape (5,); "
 HIDES_THE_TIME = answers(
     "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
-    "end = time.monotonic() + 20",
-    "while time.monotonic() < end:",
-    "    if (pid := os.fork()) == 0:",
-    "        end = time.monotonic() + 0.5",
-    "        while time.monotonic() < end: pass",
+    "while True:",
+    "    if os.fork() == 0:",
+    "        while time.process_time() < 0.5: pass",
     "        os._exit(0)",
-    "    try: os.waitpid(pid, 0)",
+    "    try: os.wait()",
     "    except ChildProcessError: pass",
     before="import os, signal, time",
 )
@@ -70,11 +67,9 @@ KEY_ERROR = """toy.py, line 2: KeyError: 'key'
   toy.py, line 2, in answer
     return {}['key']"""
 DEEP = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
-ODD_DTYPE = """import torch
-class T(torch.Tensor):
-    dtype = 'torch.int64'"""
 NOT_SHOWN = "class E(Exception):\n    def __str__(self): raise ValueError"
 TORCH = "import torch\n"
+BAD_NAME = "A = type('A', (), {})\nA.__qualname__ = '\\ud800'\n"
 
 # The verdict (None: any but a grader error) -> what a submission does, and a part of the message.
 BEHAVIORS = {
@@ -107,10 +102,6 @@ BEHAVIORS = {
         "segmentation fault": ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
         "closes everything": ("import os\nos.closerange(0, 1000)\n" + RIGHT, ""),
         "error with infinity": (answers("raise SyntaxError('x', ('f', float('inf'), 0, 't'))"), ""),
-        "other dtype than it says": (
-            answers("return (2.0 * torch.from_numpy(x)).as_subclass(T)", before=ODD_DTYPE),
-            "",
-        ),
         "patched json": ("import json\njson.dumps = lambda *a, **k: '{'\n" + RIGHT, "interfered"),
     },
     Verdict.TIMEOUT: {
@@ -131,23 +122,14 @@ BEHAVIORS = {
         "wrong": (WRONG, "answer(x) is not 2 x."),
         "float": (RIGHT.replace("2 *", "2.0 *"), FIVE_LONGS + "it is a float32 tensor of shape (5"),
         "array": (answers("return 2 * x"), "it is an int64 NumPy array"),
-        "other device": (
-            answers("return torch.from_numpy(x).to('meta')", before=TORCH),
-            "on device meta",
-        ),
+        "device": (answers("return torch.ones(5, device='meta')", before=TORCH), "on device meta"),
         "list": (answers("return (2 * x).tolist()"), "it is a list of 5"),
         "other length": (RIGHT.replace("(x)\n", "(x)[1:]\n"), "shape (4,)"),
         "large integer": (answers("return 10 ** 400"), "a very large integer"),
         "object": (answers("return object()"), "of type builtins.object"),
-        "too large": (
-            answers("return torch.ones(1).expand(1 << 29)", before=TORCH),
-            "larger than 64 MiB",
-        ),
+        "large": (answers("return torch.ones(1).expand(1 << 29)", before=TORCH), "than 64 MiB"),
         "nested": (answers("y = []", "for _ in range(500): y = [y]", "return y"), "list"),
-        "bad name": (
-            answers("return A()", before="A = type('A', (), {})\nA.__qualname__ = '\\ud800'"),
-            "toy.",
-        ),
+        "bad name": (BAD_NAME + answers("return A()"), "toy."),
         "chatty and wrong": ("print('a' * 3_000_000 + 'the end')\n" + WRONG, "the end"),
     },
     None: {
@@ -224,21 +206,6 @@ def test_an_interrupted_call_leaves_no_reply_behind(process, tmp_path, monkeypat
     assert outcome_of(process, tmp_path, RIGHT).verdict is Verdict.PASSED
 
 
-def test_what_removes_its_own_folder_harms_nobody(tmp_path):
-    """At the level where it can remove everything of its user."""
-    removes = answers(
-        "where = os.getcwd()",
-        "os.chdir('/')",
-        "shutil.rmtree(where)",
-        "time.sleep(0.5)",
-        DOUBLE,
-        before="import os, shutil, time",
-    )
-    with StudentProcess(choose("limits"), ("torch",)) as process:
-        for source in (removes, RIGHT):
-            assert outcome_of(process, tmp_path, source).verdict is Verdict.PASSED
-
-
 def test_what_breaks_a_limit_at_once_is_ended(process, tmp_path):
     """Even before the fork has done anything."""
     request = {"source": "def work():\n    while True: pass", "name": "work", "inputs": {}}
@@ -258,32 +225,18 @@ def test_ctrl_c_ends_a_grading_although_a_check_file_is_broken(process, tmp_path
         grade_toy(process, tmp_path, RIGHT, "9b-3", checks=[tmp_path])
 
 
-def test_the_students_process_ends_with_the_judge(tmp_path):
-    """Killed or interrupted in the midst of a check, the judge leaves no process running."""
-    home = tmp_path / "home"
-    home.mkdir()
-    script = f"""
-import sys, tempfile
-sys.path[:0] = {[str(TOY.parents[2] / "src"), str(TOY.parent)]!r}
-from pathlib import Path
-from toy_course import outcome_of
-from autograder import StudentProcess
-from autograder.trial import choose
-tempfile.tempdir = {str(home)!r}
-source = '''import os, time
-with open({str(home / "pid")!r}, "w") as file:
-    file.write(str(os.getpid()))
-time.sleep(60)
-'''
-with StudentProcess(choose("limits")) as process:
-    outcome_of(process, Path({str(tmp_path)!r}), source)
-"""
-    judge = subprocess.Popen([sys.executable, "-c", script])
-    pid = home / "pid"
-    wait_until(lambda: pid.exists() and pid.read_text(encoding="utf-8"))
+def test_the_students_process_ends_with_the_judge(tmp_path, monkeypatch):
+    """Killed in the midst of a check, the judge leaves no process running."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    file = tmp_path / "pid"
+    source = f"import os, time\nopen({str(file)!r}, 'w').write(f'{{os.getpid()}} ')\ntime.sleep(60)"
+    material = StudentProcess(choose("limits")), tmp_path, source
+    judge = multiprocessing.get_context("fork").Process(target=outcome_of, args=material)
+    judge.start()
+    wait_until(lambda: file.exists() and " " in file.read_text(encoding="utf-8"))
     judge.kill()
-    judge.wait()
-    wait_until(lambda: not is_running(pid.read_text(encoding="utf-8")))
+    judge.join()
+    wait_until(lambda: not is_running(int(file.read_text(encoding="utf-8"))))
 
 
 SLOWER = [
@@ -312,7 +265,12 @@ def test_debugging_in_the_same_process(tmp_path, capfd):
 
 
 def test_the_score_is_computed_over_the_manifest(process, tmp_path):
-    report = grade_toy(process, tmp_path, RIGHT)
+    """Basic checks run before hidden ones: students read their messages, so nothing that a hidden
+    one has left may get there.
+    """
+    ran = []
+    report = grade_toy(process, tmp_path, RIGHT, finished=lambda outcome: ran.append(outcome.id))
+    assert [id.endswith("hidden") for id in ran] == [False] * (len(ran) - 1) + [True]
     outcomes = report.outcomes
     assert list(outcomes) == list(MANIFEST.checks)
     for id, details in (("9b-2", ""), ("9b-3", "did not run"), ("9b-5", "Several functions")):
@@ -323,13 +281,6 @@ def test_the_score_is_computed_over_the_manifest(process, tmp_path):
     # kept although the check says something else in the end
     assert outcomes["9b-1-basic"].compared["got"] == [["1", "2.5"]]
     assert (report.score, report.max_score, report.passed) == (1 + 3 + 1 + 1, 13, False)
-
-
-def test_basic_checks_run_before_hidden_ones(process, tmp_path):
-    """Students read their messages, so nothing that a hidden one has left may get there."""
-    ran = []
-    grade_toy(process, tmp_path, RIGHT, finished=lambda outcome: ran.append(outcome.id))
-    assert [id.endswith("hidden") for id in ran] == [False] * (len(ran) - 1) + [True]
 
 
 def test_hidden_checks_keep_their_secrets(process, tmp_path):
@@ -358,28 +309,22 @@ def test_basic_checks_do_not_learn_which_import_hung_in_a_hidden_one(
     assert told and not any(told)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "lost", "right"),
-    [
-        ("q8.py", "# 9b-3-basic\ndef broken(:\n", "9b-3-basic", "9a-0-basic"),
-        # a second grading must not find the half that Python keeps of what it has imported
-        ("q9.py", "{}\nraise RuntimeError('at import')\n", "9a-0-basic", None),
-    ],
-    ids=["unreadable", "breaks off"],
-)
-def test_a_check_file_with_an_error_costs_nobody_points(process, tmp_path, name, text, lost, right):
+def test_a_check_file_with_an_error_costs_nobody_points(process, tmp_path):
     ours = (TOY / "checks" / "q9.py").read_text(encoding="utf-8")
-    file = tmp_path / "checks" / name
-    file.parent.mkdir()
-    file.write_text(text.format(ours), encoding="utf-8")
-    folders = [TOY / "checks"] * (right is not None) + [file.parent]
-    for _ in range(2):
-        outcomes = grade_toy(process, tmp_path, RIGHT, "9a-0", "9b-3", checks=folders).outcomes
-        assert outcomes[lost].verdict is Verdict.GRADER_ERROR
-        assert name in outcomes[lost].details
-        assert right is None or outcomes[right].verdict is Verdict.PASSED
-    file.write_text(ours if right is None else "", encoding="utf-8")
-    assert outcome_of(process, tmp_path, RIGHT, checks=folders).verdict is Verdict.PASSED
+    folder = tmp_path / "checks"
+    folder.mkdir()
+    (folder / "q8.py").write_text("# 9b-3-basic\ndef broken(:\n", encoding="utf-8")
+
+    def graded(text):
+        (folder / "q9.py").write_text(text, encoding="utf-8")
+        return grade_toy(process, tmp_path, RIGHT, "9a-0", "9b-3", checks=[folder]).outcomes
+
+    # a second grading must not find the half that Python keeps of what it has imported
+    for text in 2 * [ours + "raise RuntimeError('at import')"] + [ours]:
+        first, last = graded(text).values()
+        assert last.verdict is Verdict.GRADER_ERROR and "q8.py" in last.details
+        assert first.verdict is (Verdict.PASSED if text == ours else Verdict.GRADER_ERROR)
+        assert text == ours or "q9.py" in first.details
 
 
 DRAWS = "random.random(), numpy.random.rand(), torch.rand(()).item()"

@@ -61,36 +61,33 @@ def test_each_call_has_its_answer_or_its_exception(student):
     assert replies[0].value == (1, 0) and replies[4].value == (5, 4)
 
 
-def test_what_cannot_be_imported_fails_every_call(student):
-    replies = student("1 / 0").each(call, [{"argument": 0}, {"argument": 1}])
-    assert [reply.error.type for reply in replies] == ["ZeroDivisionError"] * 2
-
-
 @pytest.mark.parametrize("student", [True], indirect=True)
-def test_a_process_that_ends_answers_no_call(student):
-    with pytest.raises(Failed, match="ended before it could answer") as raised:
-        student(answers("__import__('os')._exit(0)")).each(call, [{"argument": 0}] * 2)
-    assert raised.value.verdict is Verdict.CRASHED
-    with pytest.raises(Failed, match="Its inputs: calls = .*'argument': 7") as raised:
-        student(answers("while True: pass"), seconds=1).each(call, [{"argument": 7}] * 2)
-    assert raised.value.verdict is Verdict.TIMEOUT
+@pytest.mark.parametrize(
+    ("source", "says", "verdict"),
+    [
+        (answers("__import__('os')._exit(0)"), "ended before it could answer", Verdict.CRASHED),
+        (answers("while True: pass"), "inputs: calls = .*'argument': 7", Verdict.TIMEOUT),
+    ],
+)
+def test_a_process_that_ends_answers_no_call(student, source, says, verdict):
+    with pytest.raises(Failed, match=says) as raised:
+        student(source, seconds=1).each(call, [{"argument": 7}] * 2)
+    assert raised.value.verdict is verdict
 
 
 def test_draws_that_checks_share_depend_on_their_name_alone(student):
     """Not on which check comes first, nor on what it has drawn."""
-    source = answers("import random", "return random.random()")
+
+    def draw(student):
+        return student.run(call, argument=0).number()
+
     drawn = []
     for id, calls in (("9a-0-basic", 0), ("9a-1-basic", 2)):
-        sharing = student(source)
+        sharing = student(answers("import random", "return random.random()"))
         sharing.check, sharing.name = replace(sharing.check, id=id), id
-        own = [sharing.run(call, argument=0).number() for _ in range(calls)]
-        drawn.append(
-            sharing.once(
-                "shared", lambda rng: (rng.random(), sharing.run(call, argument=0).number())
-            )
-        )
-        own.append(sharing.run(call, argument=0).number())
-        assert len({*own, drawn[-1][1]}) == calls + 2
+        own = [draw(sharing) for _ in range(calls)]
+        drawn.append(sharing.once("shared", lambda rng: (rng.random(), draw(sharing))))
+        assert len({*own, draw(sharing), drawn[-1][1]}) == calls + 2
     assert drawn[0] == drawn[1]
 
 

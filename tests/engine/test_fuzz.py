@@ -96,23 +96,21 @@ def nested(leaves, keys):
 KEYS = TEXT | st.integers(0, 9)
 JSON, VALUES = nested(PLAIN, KEYS), nested(PLAIN | ARRAYS | ARRAYS.map(torch.from_numpy), KEYS)
 LINES = mostly(st.integers(0, 999), NUMBERS | st.sampled_from(["12", "9" * 4301, "١٢"]))
+KINDS = """
+TooLarge NotImplementedError ImportError ModuleNotFoundError MemoryError SystemExit PermissionError
+OSError RuntimeError KeyError toy toy.part.other toy. .
+"""
 SAID = """
 cannot import name 'answer' from 'toy'|module 'toy.x' has no attribute 'answer'|[Errno 11] x
 module 'toy' has no attribute 'a'|[Errno 99999999999] x|[Errno ١١] x|None|not enough memory
 can't start new thread
 """
-SAID = st.sampled_from([*re.split(r"[|\n]", SAID), "x" * 5000])
-KINDS = st.sampled_from(
-    """
-    TooLarge NotImplementedError ImportError ModuleNotFoundError MemoryError SystemExit
-    PermissionError OSError RuntimeError KeyError
-    """.split()
-)
+SAID = st.sampled_from([*re.split(r"[|\n]", SAID), "x" * 5000]) | TEXT
+KINDS = st.sampled_from(KINDS.split())
 FRAMES = st.lists(st.tuples(TEXT, LINES, TEXT, TEXT), max_size=3)
 FIELDS = {  # what the student's process says of an exception, more or less
-    "type": KINDS | TEXT,
-    "message": SAID | TEXT,
-    "name": st.sampled_from(["toy", "toy.part.other", "toy.", ".", ""]) | TEXT,
+    **dict.fromkeys(("type", "name"), KINDS | TEXT),
+    "message": SAID,
     "kinds": st.lists(KINDS, max_size=4),
     "frames": mostly(FRAMES | FRAMES.map(lambda frames: 15 * frames), VALUES),
 }
@@ -259,14 +257,6 @@ ZIPS = [
 ]
 
 
-def reads(archive, name):
-    """What zipfile reads, or None."""
-    try:
-        return archive.read(name)
-    except Exception:
-        return None
-
-
 @fuzz(0.2)
 @given(st.sampled_from(ZIPS), mostly(MUTATIONS, st.just([])))
 def test_spoiled_zips(raw, mutations):
@@ -287,10 +277,6 @@ def test_spoiled_zips(raw, mutations):
             speakable(notice)
         assert sorted(os.listdir(folder)) == ["taken", "work.zip"] and source.read_bytes() == raw
         assert all(stat.S_ISREG(path.lstat().st_mode) for path in into.iterdir())
-        taken = {path.name: path.read_bytes() for path in into.iterdir()}
-        with zipfile.ZipFile(source) as archive:
-            for name, data in taken.items():
-                assert len(data) <= WANTED[name]
-                places = [n for n in archive.namelist() if re.split(r"[/\\]", n)[-1] == name]
-                assert data in [reads(archive, place) for place in places]
-        assert taken and sum(map(len, taken.values())) <= LIMITS.total
+        sizes = {path.name: path.stat().st_size for path in into.iterdir()}
+        assert all(size <= WANTED[name] for name, size in sizes.items())
+        assert sizes and sum(sizes.values()) <= LIMITS.total

@@ -83,10 +83,8 @@ class Desk:
     """A place to hand in something: as a zip's bytes, or in a folder of files."""
 
     def __init__(self, folder):
-        self.folder = folder
-        self.files = folder / "handed in"
+        self.folder, self.files = folder, folder / "handed in"
         self.files.mkdir()
-        self.into = folder / "deep" / "taken"
 
     def put(self, name="model.py", data=b"x = 1\n"):
         path = self.files / name
@@ -100,6 +98,7 @@ class Desk:
         if raw is not None:
             source = self.folder / "work.zip"
             source.write_bytes(raw)
+        self.into = self.folder / str(len(os.listdir(self.folder))) / "taken"
         limit_of = wanted if callable(wanted) else wanted.get
         notices = take(source, self.into, limit_of, Limits(**limits), folders, known)
         assert os.listdir(self.into.parent) == ["taken"]
@@ -108,7 +107,6 @@ class Desk:
 
     def takes(self, names, raw=None, **kwargs):
         """A zip or the folder, from which files of these names are taken; returns the notices."""
-        self.into = self.folder / str(len(os.listdir(self.folder))) / "taken"
         contents, notices = self.take(raw, **kwargs)
         assert sorted(contents) == sorted(names)
         return notices
@@ -134,19 +132,17 @@ def anything(name):
 
 # What is taken
 
-MADE = {  # the bytes of a zip, in each way to make one
-    "stored": functools.partial(pack, compression=zipfile.ZIP_STORED),
-    "deflated": pack,
-    "a pipe's": functools.partial(pack, stream=Pipe),
-    "large structures": zip64,
-}
+STORED = functools.partial(pack, compression=zipfile.ZIP_STORED)
+PIPED = functools.partial(pack, stream=Pipe)
 
 
-@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "made", [pack, STORED, PIPED, zip64], ids="pack stored piped large".split()
+)
 def test_a_zip_is_taken(desk, seed, made):
     contents = {"model.py": b"", "helper.py": random.randbytes(300_000)}
     contents["rope.params"] = bytes(15 * MIB)  # as small as weights of zeros are
-    assert desk.take(MADE[made](contents)) == (contents, [])
+    assert desk.take(made(contents)) == (contents, [])
 
 
 HOMES = {  # the names in a zip, of which only the first is taken; and what the notice names
@@ -199,16 +195,21 @@ def test_bad_names_matter_only_in_what_is_wanted(desk, name):
     raw = forge(entry("model.py"), entry(name), entry("a/" + name), entry(name + "/b"))
     (notice,) = desk.takes(["model.py"], raw)
     assert notice.isprintable() and len(notice) < 900
-    desk.into = desk.folder / "again" / "taken"
     desk.refuses("name .*Rename the file", raw, wanted=anything)
 
 
 ANY_FOLDER = ["Icon\r", "10:30", "aux", "\u202eyp", "x" * 300, "a\\b", ".", "-rf"]
+LEADING_OUT = r"""
+../model.py a/../../model.py a/../b/model.py /etc/model.py //host/model.py C:/model.py
+..\model.py a\..\model.py a\../model.py \\host\model.py C:\model.py \model.py
+"""
 
 
-@pytest.mark.parametrize("folder", ANY_FOLDER)
-def test_the_folder_may_have_any_name(desk, folder):
-    desk.takes(["model.py"], forge(f"{folder}/model.py"))
+@pytest.mark.parametrize("name", LEADING_OUT.split() + [f"{top}/model.py" for top in ANY_FOLDER])
+def test_only_the_last_part_of_a_name_is_used(desk, name):
+    """So a folder may have any name, and no path leads out."""
+    desk.takes(["model.py"], forge(name, "__MACOSX/../../model.py"))
+    assert not [path for path in desk.folder.rglob("model.py") if path.parent.name != "taken"]
 
 
 HARMLESS = ["", "a b", "./a", "./", "a//b", "concert.py", "auxiliary/nullable.txt", "..a", "a.."]
@@ -249,20 +250,6 @@ def test_two_names_for_one_file(desk, one, other):
     for order in ((one, other), (other, one)):
         desk.refuses("are the same name", forge(*order), wanted=anything)
     desk.takes(["helper.py"], forge("helper.py", one + "2", other + "2"))  # neither is wanted
-
-
-# Paths that lead out: only the last part of a name is ever used
-
-LEADING_OUT = r"""
-../model.py a/../../model.py a/../b/model.py /etc/model.py //host/model.py C:/model.py
-..\model.py a\..\model.py a\../model.py \\host\model.py C:\model.py \model.py
-"""
-
-
-@pytest.mark.parametrize("name", LEADING_OUT.split())
-def test_no_path_leads_out(desk, name):
-    desk.takes(["model.py"], forge(name, "__MACOSX/../../model.py"))
-    assert not [path for path in desk.folder.rglob("model.py") if path.parent.name != "taken"]
 
 
 # Zips that are refused
@@ -347,25 +334,21 @@ def test_a_folder_is_taken_without_the_rest_of_it(desk):
     assert desk.take() == ({"rope.params": b"x = 1\n"}, [])
 
 
-PARTS = {"a.py": 100, "part/b.py": 100, "part/c.json": 100, "other/d.py": 100}
-IN_PARTS = {"wanted": PARTS, "folders": ("other", "part")}
+WANTED_PARTS = {"a.py": 100, "part/b.py": 100, "part/c.json": 100, "other/d.py": 100}
+PARTS = {"wanted": WANTED_PARTS, "folders": ("other", "part")}
 OF_PARTS = ["a.py", "part/b.py"]
-AROUND = ["part/a.py", "part/deeper/b.py", "b.py", "unknown/e.py"]
 
 
 @pytest.mark.parametrize("form", ["folder", "zip", "zip of a folder"])
 def test_wanted_files_keep_their_folders(desk, form):
-    top = "mine/" * (form == "zip of a folder")
-    for name in (*OF_PARTS, *AROUND):
+    names = (*OF_PARTS, "part/a.py", "part/deeper/b.py", "b.py", "unknown/e.py")
+    for name in names:
         desk.put(name)
-    raw = None if form == "folder" else forge(*(top + name for name in (*OF_PARTS, *AROUND)))
-    desk.takes(OF_PARTS, raw, **IN_PARTS)
+    top = "mine/" * (form == "zip of a folder")
+    desk.takes(OF_PARTS, forge(*(top + name for name in names)) if "zip" in form else None, **PARTS)
     assert not (desk.into / "other").exists()  # none that is empty
-
-
-def test_odd_names_in_subfolders(desk):
-    desk.takes(["a.py"], forge("a.py", entry("part", b"a file of a folder's name")), **IN_PARTS)
-    desk.takes(OF_PARTS, forge(*OF_PARTS, "Part/b.py"), **IN_PARTS)
+    desk.takes(["a.py"], forge("a.py", entry("part", b"a file of a folder's name")), **PARTS)
+    desk.takes(OF_PARTS, forge(*OF_PARTS, "Part/b.py"), **PARTS)
 
 
 BIND = "import socket; socket.socket(socket.AF_UNIX).bind('model.py')"
@@ -388,8 +371,8 @@ FOLDERS = {  # what is done in a folder with helper.py -> the sentence's pattern
 def test_folders_that_are_refused(desk, command):
     desk.put("helper.py")
     subprocess.run(command, shell=True, cwd=desk.files, check=True)
-    limits = {"total": MIB + 100, "files": 2}
-    desk.refuses(FOLDERS[command], wanted={**WANTED, **PARTS}, folders=("other", "part"), **limits)
+    wanted, limits = {**WANTED, **WANTED_PARTS}, {"total": MIB + 100, "files": 2}
+    desk.refuses(FOLDERS[command], wanted=wanted, folders=("other", "part"), **limits)
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\u202eyp", b"\xff", "a\\b", "c:d", "HELPER.py"])
@@ -407,15 +390,15 @@ def test_sources_that_are_none(desk):
     desk.refuses("does not exist, or is neither")
 
 
-@pytest.mark.parametrize(
-    ("command", "pattern"),
-    [
-        ("mv model.py old; ln -s ../secret model.py", "cannot be read"),
-        ("mv model.py old; mkfifo model.py", "not a regular file"),
-        ("rm model.py", "cannot be read"),
-    ],
-)
-def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, command, pattern):
+EXCHANGES = {
+    "mv model.py old; ln -s ../secret model.py": "cannot be read",
+    "mv model.py old; mkfifo model.py": "not a regular file",
+    "rm model.py": "cannot be read",
+}
+
+
+@pytest.mark.parametrize("command", EXCHANGES)
+def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, command):
     path, really = desk.put(), os.open
     (desk.folder / "secret").write_text("secret", encoding="utf-8")
 
@@ -425,7 +408,7 @@ def test_an_exchange_between_look_and_open_loses(desk, monkeypatch, command, pat
         return really(what, *args, **kwargs)
 
     monkeypatch.setattr(intake.os, "open", exchange)
-    desk.refuses(pattern)
+    desk.refuses(EXCHANGES[command])
 
 
 # What holds for both
@@ -453,18 +436,18 @@ def test_nothing_is_overwritten(desk):
     desk.take()
     desk.put(data=b"new")
     with pytest.raises(FileExistsError):
-        desk.take()
+        take(desk.files, desk.into, WANTED.get)
     assert (desk.into / "model.py").read_bytes() == b"x = 1\n"
 
 
 def test_memory_stays_small(desk):
-    desk.put("rope.params", bytes(30 * MIB))
     zipped = desk.folder / "work.zip"
     zipped.write_bytes(pack({"rope.params": bytes(30 * MIB)}))
+    desk.put("rope.params", bytes(30 * MIB))
     tracemalloc.start()
     try:
-        take(desk.files, desk.into, WANTED.get)
-        take(zipped, desk.into.with_name("again"), WANTED.get)
+        for source in (desk.files, zipped):
+            take(source, desk.folder / f"from {source.name}", WANTED.get)
         assert tracemalloc.get_traced_memory()[1] < 8 * MIB
     finally:
         tracemalloc.stop()

@@ -130,23 +130,29 @@ def test_memory_of_all_kinds_counts_but_no_addresses(outcome_of, code, verdict):
     assert outcome.verdict is verdict, outcome.details
 
 
-DAEMON = """
-import os, signal, time
+DAEMON = """import os, time
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        for number in range(1, 65):
-            try: signal.signal(number, signal.SIG_IGN)
-            except (OSError, ValueError): pass
         os.closerange(0, 1000)
-        while True: time.sleep(0.01)
+        time.sleep(60)
     os._exit(0)
+time.sleep(0.2)
 """
 
 
 def test_no_process_is_left(outcome_of, process):
     process.start()
     before = set(watch.descendants(process._process.pid))
-    outcome = outcome_of(DAEMON + "time.sleep(0.2)\n" + RIGHT)
+    outcome = outcome_of(DAEMON + RIGHT)
     assert outcome.verdict is Verdict.PASSED, outcome.details
     assert set(watch.descendants(process._process.pid)) == before
+
+
+def test_what_removes_its_own_folder_harms_nobody(outcome_of):
+    """At the weakest level it can remove everything of its user."""
+    lines = "where = os.getcwd()", "os.chdir('/')", "shutil.rmtree(where, ignore_errors=True)"
+    outcome = outcome_of(
+        answers(*lines, "time.sleep(0.5)", DOUBLE, before="import os, shutil, time")
+    )
+    assert outcome.verdict is Verdict.PASSED, outcome.details
