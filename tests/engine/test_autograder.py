@@ -53,13 +53,6 @@ torch.set_num_threads(96)
 torch.set_num_interop_threads(96)
 torch.ones(800, 800) @ torch.ones(800, 800)
 """
-FALSE_STACK = """import signal, sys
-def lie(*_):
-    print(f'File "{__file__}x", line 1 in <module>', file=sys.stderr, flush=True)
-def answer(x):
-    signal.signal(signal.SIGUSR1, lie)
-    while True: pass
-"""
 DEAF = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: pass\n"
 HANGS = """within 2 seconds, the limit of 9a-0-basic in total.
 What was running: call. Its inputs: argument = int64 of shape (5,)."""
@@ -110,14 +103,10 @@ BEHAVIORS = {
             "def answer(x): deep()\ndef deep():\n    while True: pass\n",
             "\nWhere it was: toy.py, line 3, in deep.\n",
         ),
-        "hang, with a false stack": (FALSE_STACK, "within 2 seconds"),
         "hang, deaf": (DEAF, "Importing toy.py does not finish."),
         "hides the time of its children": (HIDES_THE_TIME, "within 2 seconds"),
     },
-    Verdict.OUT_OF_MEMORY: {
-        "memory": (answers("return [bytearray(1 << 20) for _ in range(1000)]"), "300 MiB"),
-        "memory in torch": (TORCH + "torch.ones(1 << 28)", "300 MiB"),
-    },
+    Verdict.OUT_OF_MEMORY: {"memory in torch": (TORCH + "torch.ones(1 << 28)", "300 MiB")},
     Verdict.WRONG_ANSWER: {
         "wrong": (WRONG, "answer(x) is not 2 x."),
         "float": (RIGHT.replace("2 *", "2.0 *"), FIVE_LONGS + "it is a float32 tensor of shape (5"),
@@ -280,7 +269,7 @@ def test_the_score_is_computed_over_the_manifest(process, tmp_path):
     assert outcomes["9b-4-basic"].hints == ["nice"]
     # kept although the check says something else in the end
     assert outcomes["9b-1-basic"].compared["got"] == [["1", "2.5"]]
-    assert (report.score, report.max_score, report.passed) == (1 + 3 + 1 + 1, 13, False)
+    assert (report.score, report.max_score, report.passed) == (1 + 3 + 1, 12, False)
 
 
 def test_hidden_checks_keep_their_secrets(process, tmp_path):

@@ -1,11 +1,22 @@
-"""Every isolation level: the limits of a check, what is left after it, and what it can see."""
+"""Every isolation level: the limits of a check, and what is left after it.
+
+The limit of time is of CPU time: a busy machine costs no points, and what hangs is ended.
+"""
+
+import contextlib
+import os
+import subprocess
+import sys
 
 import pytest
 import toy_course
-from toy_course import DOUBLE, RIGHT, answers
+from toy_course import DOUBLE, MANIFEST, RIGHT, answers
 
-from autograder import StudentProcess, Verdict
+from autograder import StudentProcess, Submission, Verdict, probe
+from autograder.allowance import CLOCK
 from autograder.inside import watch
+from autograder.student import Student
+from autograder.verdicts import Failed
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +163,89 @@ def test_no_process_is_left(outcome_of, process):
 def test_what_removes_its_own_folder_harms_nobody(outcome_of):
     """At the weakest level it can remove everything of its user."""
     lines = "where = os.getcwd()", "os.chdir('/')", "shutil.rmtree(where, ignore_errors=True)"
-    outcome = outcome_of(
-        answers(*lines, "time.sleep(0.5)", DOUBLE, before="import os, shutil, time")
-    )
+    source = answers(*lines, "time.sleep(0.5)", DOUBLE, before=f"{IMPORTS}, shutil")
+    outcome = outcome_of(source)
     assert outcome.verdict is Verdict.PASSED, outcome.details
+
+
+# Time
+
+SECONDS = MANIFEST.checks["9a-0-basic"].seconds
+SPINS = answers("while True: pass")
+SLEEPS = answers("time.sleep(1000)", before=IMPORTS)
+
+
+@pytest.mark.parametrize("source", [SPINS, SLEEPS], ids=["spins", "sleeps"])
+def test_what_does_not_end_is_a_timeout(outcome_of, monkeypatch, source):
+    if source != SLEEPS:
+        monkeypatch.setattr("autograder.allowance.CLOCK", 50)
+    outcome = outcome_of(source)
+    limit = CLOCK * SECONDS if source == SLEEPS else SECONDS
+    assert outcome.verdict is Verdict.TIMEOUT and f"{limit:g} seconds" in outcome.message
+    assert (outcome.cpu_seconds >= SECONDS / 2) == (source != SLEEPS) and not outcome.busy
+
+
+@probe
+def work(seconds):
+    """Computes for some seconds."""
+    import time
+
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+@probe
+def sleep(seconds):
+    """Sleeps for some seconds."""
+    __import__("time").sleep(seconds)
+
+
+@pytest.mark.parametrize("run", [work, sleep], ids=["work", "sleep"])
+def test_all_calls_of_a_check_share_one_limit(process, folder, run):
+    check, submission = MANIFEST.checks["9a-0-basic"], Submission((folder,), folder, "toy")
+    student = Student(process, submission, check, 1)
+    with pytest.raises(Failed, match="for all its calls together") as error:
+        for _ in range(8):
+            student.run(run, seconds=SECONDS / 4 * (CLOCK if run is sleep else 1))
+    assert error.value.verdict is Verdict.TIMEOUT and 1 < student.calls <= 5
+
+
+@contextlib.contextmanager
+def one_core(others):
+    """What is started here shares one core with `others` programs that never rest."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    spinners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(others)]
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+
+
+@pytest.fixture(scope="module")
+def busy(level, folder):
+    """A student's process on a core with four other programs."""
+    with one_core(0), StudentProcess(level, ("torch",), (folder,)) as process:
+        process.start()
+        with one_core(4):
+            yield process
+
+
+def test_waiting_for_a_processor_costs_nothing(busy, folder, monkeypatch):
+    """Half of the limit in work takes two and a half times the limit beside four other programs."""
+    monkeypatch.setattr("autograder.allowance.CLOCK", 50)
+    works = f"while time.process_time() < {SECONDS / 2}: pass"
+    outcome = toy_course.outcome_of(busy, folder, answers(works, DOUBLE, before=IMPORTS))
+    assert outcome.verdict is Verdict.PASSED and not outcome.busy, outcome.details
+    assert outcome.seconds > outcome.cpu_seconds > 0
+
+
+def test_nothing_is_waited_for_for_ever(busy, folder, monkeypatch):
+    monkeypatch.setattr("autograder.allowance.CLOCK", 1.2)
+    outcome = toy_course.outcome_of(busy, folder, SPINS)
+    assert outcome.verdict is Verdict.TIMEOUT and outcome.busy, outcome.details
+    assert "is the machine busy with something else?" in outcome.message

@@ -1,41 +1,32 @@
 """The time that a submission may take, in all."""
 
 import dataclasses
-import tempfile
-from pathlib import Path
 
 import pytest
 
-from proof import CHECKS, MANIFEST, STAGED
+from proof import MANIFEST
 
-from autograder import Allowance, Verdict, grade
+from autograder import Verdict
 from autograder.process import Reply
-from checks.support.asked import by_reference
-from checks.support.context import Context
 from checks.support.session import Setting, grade_submission
-from checks.support.staging import stage
 from instructor.mistakes.patches import Text, changed, make
 
 
 @pytest.fixture
-def graded(tmp_path, process):
-    """A function that grades the reference, with more code in one file, by its basic checks.
-
-    Args:
-        first, last: what stands before and behind the file's own code.
-        seconds: the limit of each check.
-        whole: the Allowance of all.
+def graded(tmp_path_factory, worker, monkeypatch):
+    """A function that grades the reference, with more code before and behind that of one file, by
+    basic checks with a limit of `each` seconds; setting: fields of the Setting.
     """
+    monkeypatch.setattr(worker, "after", lambda verdicts: None)  # the process serves the next test
 
-    def run(file, ids, first="", last="", seconds=3, whole=None):
+    def run(file, ids, first="", last="", each=30, finished=lambda outcome: None, **setting):
         changes = (Text(file, f"{first}\n{changed(())[file]}\n{last}\n"),)
         checks = [check for check in MANIFEST.select(ids) if check.kind == "basic"]
-        checks = [dataclasses.replace(check, seconds=seconds) for check in checks]
-        with tempfile.TemporaryDirectory(dir=STAGED.name) as folder:
-            staged, _ = stage(make(changes, tmp_path / "submission"), Path(folder))
-            context = Context(Path(folder), None, None, None, {})
-            material = [CHECKS], process, staged, 1, context
-            return grade(MANIFEST, checks, *material, whole=whole, default=by_reference)
+        checks = [dataclasses.replace(check, seconds=each) for check in checks]
+        folder = tmp_path_factory.mktemp("graded") / "submission"
+        worker.processes[0].start()
+        given = make(changes, folder), checks, Setting(**setting), 1
+        return grade_submission(*given, finished=finished, worker=worker)
 
     return run
 
@@ -67,7 +58,7 @@ def test_an_endless_import_is_waited_for_once(file, ids, right, graded, process,
         return reply
 
     monkeypatch.setattr(process, "call", counted)
-    report = graded(file, ids, first=ENDLESS * (file == "dataset.py"), last=ENDLESS, seconds=2)
+    report = graded(file, ids, first=ENDLESS * (file == "dataset.py"), last=ENDLESS, each=2)
     for id, outcome in report.outcomes.items():
         assert outcome.verdict is (Verdict.PASSED if id in right else Verdict.TIMEOUT)
         assert id in right or f"Importing {file} does not finish" in outcome.details
@@ -78,7 +69,8 @@ def test_an_endless_import_is_waited_for_once(file, ids, right, graded, process,
 def test_endless_functions_leave_right_answers_their_time(graded, endless):
     """Checks of an endless function come first and may take longer than all checks together."""
     code = f"def endless(self, index):\n    {endless}\nCharCorruptionDataset.__getitem__ = endless"
-    report = graded("dataset.py", ["1c", "5d-1"], last=code, whole=Allowance(6, clock=20))
+    limits = {"seconds": 6, "clock": 20}
+    report = graded("dataset.py", ["1c", "5d-1"], last=code, each=3, **limits)
     assert len(report.outcomes) > 3 and list(report.outcomes)[-1] == "5d-1-basic"
     *endless, right = report.outcomes.values()
     assert {outcome.verdict for outcome in endless} == {Verdict.TIMEOUT}
@@ -87,44 +79,32 @@ def test_endless_functions_leave_right_answers_their_time(graded, endless):
 
 def test_right_answers_may_use_all_the_time(graded):
     """Some need more than a fair share, and the others leave it to them."""
-    ids, whole = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"], Allowance(7)
-    report = graded("problem5/encoder.py", ids, last=WORK, whole=whole)
+    ids = ["6c-4", "6c-5", "6c-6", "5d-1", "5d-2", "5d-3"]
+    report = graded("problem5/encoder.py", ids, last=WORK, each=3, seconds=7)
     assert report.passed, [outcome.message for outcome in report.outcomes.values()]
 
 
 @pytest.mark.parametrize("limit", ["seconds", pytest.param("clock", marks=pytest.mark.full)])
-def test_all_checks_together_have_a_time(tmp_path, worker, limit):
+def test_all_checks_together_have_a_time(graded, limit):
     """What comes after its end is a timeout that says so; what came before keeps its points."""
-    submission = make((), tmp_path / "submission")
-    checks = MANIFEST.select(["1c-0-basic", "1h-2-basic", "1h-6-basic"])
-    report = grade_submission(submission, checks[:2], Setting(**{limit: 0.0}), 1, worker=worker)
+    ids = ["1c-0-basic", "1h-2-basic", "1h-6-basic"]
+    report = graded("attention.py", ids[:2], **{limit: 0.0})
     assert report.score == 0
     for outcome in report.outcomes.values():
         assert "The time for all checks together" in outcome.message
-    file, marker = submission / "attention.py", "START_CODE_HERE ###\n"
-    text = file.read_text(encoding="utf-8")
-    slow = text.replace(marker, f"{marker}    while True: pass\n", 1)
-    file.write_text(slow, encoding="utf-8")
-    worker.processes[0].start()
-    limits = Setting(**{limit: 5 if limit == "seconds" else 12})
-    report = grade_submission(submission, checks, limits, 1, worker=worker)
+    slow = f"def precompute_rotary_emb(*arguments):\n    {ENDLESS}"
+    report = graded("attention.py", ids, last=slow, **{limit: 5 if limit == "seconds" else 12})
     passed, slow, late = report.outcomes.values()
     assert passed.verdict is Verdict.PASSED and {slow.verdict, late.verdict} == {Verdict.TIMEOUT}
 
 
 @pytest.mark.parametrize("again", [True, False])
 def test_a_timeout_on_a_busy_machine_is_tried_again_where_that_is_wanted(
-    tmp_path, worker, monkeypatch, again
+    graded, process, monkeypatch, again
 ):
-    finished, ids = [], ["1c-0-basic", "1c-1-basic"]
-    call = worker.processes[0].call
+    finished, ids, call = [], ["1c-0-basic", "1c-1-basic"], process.call
     replies = iter([Reply("timeout", seconds=100, cpu=15)])
-
-    def first_is_lost(*arguments):
-        return next(replies, None) or call(*arguments)
-
-    monkeypatch.setattr(worker.processes[0], "call", first_is_lost)
-    given = make((), tmp_path / "submission"), MANIFEST.select(ids), Setting(again=again), 1
-    report = grade_submission(*given, finished=finished.append, worker=worker)
+    monkeypatch.setattr(process, "call", lambda *given: next(replies, None) or call(*given))
+    report = graded("dataset.py", ids, finished=finished.append, again=again)
     assert [outcome.id for outcome in finished] == ids + ids[:1] * again
     assert finished[0].busy and finished[0].verdict is Verdict.TIMEOUT and report.passed == again
