@@ -5,17 +5,9 @@ from dataclasses import replace
 import pytest
 from toy_course import MANIFEST, answers
 
-from autograder import (
-    Answer,
-    Failed,
-    SameProcess,
-    Student,
-    StudentProcess,
-    Submission,
-    Verdict,
-    probe,
-)
+from autograder import Answer, SameProcess, Student, StudentProcess, Submission, probe
 from autograder.trial import choose
+from autograder.verdicts import Failed, Verdict
 
 COUNTS = answers(
     "global calls",

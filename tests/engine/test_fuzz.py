@@ -158,8 +158,6 @@ def use(value, depth=0):
         if isinstance(came, np.ndarray):
             assert came.dtype.name in wire.DTYPES
             assert came.dtype != bool or came.view("uint8").max(initial=0) <= 1
-        if isinstance(came, str):
-            came.encode()
     inner = (attempt(answer.items) or []) + list((attempt(answer.entries) or {}).values())
     for item in inner[:5] if depth < 4 else ():
         speakable(item.name)

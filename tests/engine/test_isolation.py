@@ -12,11 +12,9 @@ import pytest
 import toy_course
 from toy_course import DOUBLE, MANIFEST, RIGHT, answers
 
-from autograder import StudentProcess, Submission, Verdict, probe
+from autograder import Failed, Student, StudentProcess, Submission, Verdict, probe
 from autograder.allowance import CLOCK
 from autograder.inside import watch
-from autograder.student import Student
-from autograder.verdicts import Failed
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +54,7 @@ HIDDEN = """for _ in range(150):
                 if os.fork() == 0: time.sleep(5)
             finally: os._exit(0)
         time.sleep(0.001)"""
+SEVERAL = "for n in range(4000): open(str(n // 40), 'ab').write(bytes(1 << 20))"
 RESERVED = """for n in range(20):
         os.posix_fallocate(os.open(str(n), os.O_WRONLY | os.O_CREAT), 0, 36 << 20)"""
 BROKEN = {  # the lines of an answer that breaks a limit, and a part of the message
@@ -64,23 +63,9 @@ BROKEN = {  # the lines of an answer that breaks a limit, and a part of the mess
     "many processes with other parents": ([HIDDEN, "time.sleep(3)"], "process"),
     "many threads": ([THREADS, "time.sleep(30)"], "threads"),
     "many files": (["files = [open('f', 'w') for _ in range(300)]"], "too many open files"),
-    "one large file": (
-        ["with open('f', 'wb') as file:", "    while True: file.write(bytes(1 << 24))"],
-        "file",
-    ),
-    "many small files": (
-        ["n = 0", "while True:", "    open(str(n), 'w').close()", "    n += 1"],
-        "files",
-    ),
-    "several large files": (
-        [
-            "for n in range(100):",
-            "    with open(str(n), 'wb') as file:",
-            "        for _ in range(40): file.write(bytes(1 << 20))",
-            "time.sleep(30)",
-        ],
-        "wrote",
-    ),
+    "one large file": (["f = open('f', 'wb')", "while True: f.write(bytes(1 << 24))"], "file"),
+    "many small files": (["for n in range(10**9): open(str(n), 'w').close()"], "files"),
+    "several large files": ([SEVERAL, "time.sleep(30)"], "wrote"),
     "reserved files": ([RESERVED, "time.sleep(1)"], "file"),
     "a sparse file": (["os.truncate(os.open('f', os.O_RDWR | os.O_CREAT), 1 << 40)"], "file"),
     "much output": (["while True: print('x' * 100_000)"], "printed"),
@@ -126,17 +111,17 @@ SHARED = """with open(f'/dev/shm/{os.getpid()}-{time.time_ns()}', 'w+b') as file
 ADDRESSES = "mmap.mmap(-1, 20 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)[5]"
 
 
-@pytest.mark.parametrize(
-    ("code", "verdict"),
-    [
-        (THREE.format(60), Verdict.PASSED),
-        (THREE.format(120), Verdict.OUT_OF_MEMORY),
-        (SHARED, Verdict.OUT_OF_MEMORY),
-        (ADDRESSES, Verdict.PASSED),
-    ],
-    ids=["of three processes", "of three with too much", "shared", "addresses alone"],
-)
-def test_memory_of_all_kinds_counts_but_no_addresses(outcome_of, code, verdict):
+MEMORY = {  # what comes before a right answer, and the verdict
+    "of three processes": (THREE.format(60), Verdict.PASSED),
+    "of three with too much": (THREE.format(120), Verdict.OUT_OF_MEMORY),
+    "shared": (SHARED, Verdict.OUT_OF_MEMORY),
+    "addresses alone": (ADDRESSES, Verdict.PASSED),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_memory_of_all_kinds_counts_but_no_addresses(outcome_of, name):
+    code, verdict = MEMORY[name]
     outcome = outcome_of(answers(code, DOUBLE, before=FILL))
     assert outcome.verdict is verdict, outcome.details
 
@@ -186,28 +171,23 @@ def test_what_does_not_end_is_a_timeout(outcome_of, monkeypatch, source):
 
 
 @probe
-def work(seconds):
-    """Computes for some seconds."""
+def spend(work, rest):
+    """Works and rests for some seconds."""
     import time
 
-    end = time.process_time() + seconds
+    end = time.process_time() + work
     while time.process_time() < end:
         pass
+    time.sleep(rest)
 
 
-@probe
-def sleep(seconds):
-    """Sleeps for some seconds."""
-    __import__("time").sleep(seconds)
-
-
-@pytest.mark.parametrize("run", [work, sleep], ids=["work", "sleep"])
-def test_all_calls_of_a_check_share_one_limit(process, folder, run):
+@pytest.mark.parametrize(("work", "rest"), [(SECONDS / 4, 0), (0, SECONDS / 4 * CLOCK)])
+def test_all_calls_of_a_check_share_one_limit(process, folder, work, rest):
     check, submission = MANIFEST.checks["9a-0-basic"], Submission((folder,), folder, "toy")
     student = Student(process, submission, check, 1)
     with pytest.raises(Failed, match="for all its calls together") as error:
         for _ in range(8):
-            student.run(run, seconds=SECONDS / 4 * (CLOCK if run is sleep else 1))
+            student.run(spend, work=work, rest=rest)
     assert error.value.verdict is Verdict.TIMEOUT and 1 < student.calls <= 5
 
 

@@ -69,8 +69,7 @@ def test_an_endless_import_is_waited_for_once(file, ids, right, graded, process,
 def test_endless_functions_leave_right_answers_their_time(graded, endless):
     """Checks of an endless function come first and may take longer than all checks together."""
     code = f"def endless(self, index):\n    {endless}\nCharCorruptionDataset.__getitem__ = endless"
-    limits = {"seconds": 6, "clock": 20}
-    report = graded("dataset.py", ["1c", "5d-1"], last=code, each=3, **limits)
+    report = graded("dataset.py", ["1c", "5d-1"], last=code, each=3, seconds=6, clock=20)
     assert len(report.outcomes) > 3 and list(report.outcomes)[-1] == "5d-1-basic"
     *endless, right = report.outcomes.values()
     assert {outcome.verdict for outcome in endless} == {Verdict.TIMEOUT}
