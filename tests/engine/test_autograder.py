@@ -5,6 +5,7 @@ and nothing leaks.
 import multiprocessing
 import os
 import secrets
+from unittest import mock
 
 import pytest
 from toy_course import MANIFEST, RIGHT, TOY, WRONG, answers, grade_toy, outcome_of
@@ -44,6 +45,7 @@ torch.set_num_threads(96)
 torch.set_num_interop_threads(96)
 torch.ones(800, 800) @ torch.ones(800, 800)
 """
+SOMEWHERE = "def answer(x): deep()\ndef deep():\n    while True: pass\n"
 DEAF = "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: pass\n"
 HANGS = """within 2 seconds, the limit of 9a-0-basic in total.
 What was running: call. Its inputs: argument = int64 of shape (5,)."""
@@ -90,10 +92,7 @@ BEHAVIORS = {
     },
     Verdict.TIMEOUT: {
         "hang": (answers("while True: pass"), HANGS),
-        "hang, somewhere": (
-            "def answer(x): deep()\ndef deep():\n    while True: pass\n",
-            "\nWhere it was: toy.py, line 3, in deep.\n",
-        ),
+        "hang, somewhere": (SOMEWHERE, "\nWhere it was: toy.py, line 3, in deep.\n"),
         "hang, deaf": (DEAF, "Importing toy.py does not finish."),
         "hides the time of its children": (HIDES_THE_TIME, "within 2 seconds"),
     },
@@ -174,11 +173,8 @@ def test_an_import_of_ones_own_file_is_put_right(tmp_path, process, file, statem
 
 def test_an_interrupted_call_leaves_no_reply_behind(process, tmp_path, monkeypatch):
     """Ctrl-C while the student's process works: nobody gets this answer later."""
-
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
     process.start()
+    interrupt = mock.Mock(side_effect=KeyboardInterrupt)
     with monkeypatch.context() as patch:
         patch.setattr("autograder.process.wire.read_frame", interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -305,11 +301,9 @@ def test_a_check_file_with_an_error_costs_nobody_points(process, tmp_path):
         assert text == ours or "q9.py" in first.details
 
 
-DRAWS = "random.random(), numpy.random.rand(), torch.rand(()).item()"
-
-
 def test_a_seed_repeats_inputs_and_every_librarys_random_numbers(process, tmp_path):
-    raised = f"raise ValueError(*map('|{{}}|'.format, [x.tolist(), {DRAWS}]))"
+    draws = "x.tolist(), random.random(), numpy.random.rand(), torch.rand(()).item()"
+    raised = f"raise ValueError(*map('|{{}}|'.format, [{draws}]))"
     source = answers(raised, before="import random, numpy, torch")
 
     def drawn(seed):

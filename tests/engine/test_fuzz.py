@@ -21,6 +21,7 @@ import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_intake import Pipe, entry, forge, pack, zip64
+from toy_course import TOY
 
 from autograder import Failed, Submission
 from autograder.answer import Answer
@@ -29,8 +30,6 @@ from autograder.inside import wire
 from autograder.intake import Limits, Refused, take
 from autograder.process import FOREVER, Reply, StudentProcess
 from autograder.report import harmless
-
-TOY = Path(__file__).with_name("toy")
 
 CASES = int(os.environ.get("FUZZ_CASES", 1500))
 LIMIT = 1 << 20

@@ -130,8 +130,6 @@ def anything(name):
     return 100
 
 
-# What is taken
-
 STORED = functools.partial(pack, compression=zipfile.ZIP_STORED)
 PIPED = functools.partial(pack, stream=Pipe)
 
@@ -173,8 +171,8 @@ def test_the_folder_with_the_files_is_found(desk, home):
 
 
 def test_a_file_that_anybody_may_have_is_no_submission(desk):
-    names = ["a/scratch.py", "a/code/model.py", "a/code/more.py"]
-    raw, wanted = forge(*names), {name: 100 for name in ("scratch.py", "more.py", "model.py")}
+    raw = forge("a/scratch.py", "a/code/model.py", "a/code/more.py")
+    wanted = dict.fromkeys(("scratch.py", "more.py", "model.py"), 100)
     (notice,) = desk.takes(["model.py", "more.py"], raw, wanted=wanted, known=["model.py"])
     assert "scratch.py" in notice
     desk.takes(["scratch.py"], raw, wanted=wanted, known=["other.py"])
@@ -437,26 +435,18 @@ def test_memory_stays_small(desk):
     zipped.write_bytes(pack({"rope.params": bytes(30 * MIB)}))
     desk.put("rope.params", bytes(30 * MIB))
     tracemalloc.start()
-    try:
-        for source in (desk.files, zipped):
-            take(source, desk.folder / f"from {source.name}", WANTED.get)
-        assert tracemalloc.get_traced_memory()[1] < 8 * MIB
-    finally:
-        tracemalloc.stop()
+    for source in (desk.files, zipped):
+        take(source, desk.folder / f"from {source.name}", WANTED.get)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * MIB
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_an_interruption_or_a_full_disk_leaves_nothing(desk, monkeypatch, error):
     """And neither is the fault of what was handed in."""
-    desk.put("helper.py")
     desk.put()
-    really = intake._copy
-
-    def copy_and_stop(*args):
-        really(*args)
-        raise error
-
-    monkeypatch.setattr(intake, "_copy", copy_and_stop)
+    monkeypatch.setattr(intake, "_copy", mock.Mock(side_effect=error))
     with pytest.raises(type(error)) as caught:
         desk.take()
     assert not isinstance(caught.value, Refused) and os.listdir(desk.into.parent) == []
