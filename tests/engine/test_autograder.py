@@ -215,7 +215,7 @@ def test_the_students_process_ends_with_the_judge(tmp_path, monkeypatch):
     wait_until(lambda: not is_running(int(file.read_text(encoding="utf-8"))))
 
 
-ENDINGS = ["right", "exception", "exit", "os._exit", "hang"]
+ENDINGS = ["exception", "exit", "os._exit", "hang", "right"]
 
 
 @pytest.mark.parametrize(

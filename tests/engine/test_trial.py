@@ -71,9 +71,9 @@ def python(packages):
 @pytest.mark.parametrize(
     ("bubblewrap", "mode", "says", "never"),
     [
-        (True, 0o700, "isolation: bubblewrap", "0 of"),
-        pytest.param(False, 0o755, "isolation: landlock", "0 of", marks=pytest.mark.landlock),
-        (False, 0o700, f"{CLOSED}. Fix that", "points"),
+        (True, 0o700, {"isolation: bubblewrap"}, "0 of"),
+        pytest.param(False, 0o755, {"isolation: landlock"}, "0 of", marks=pytest.mark.landlock),
+        (False, 0o700, {CLOSED, "Fix that"}, "points"),
     ],
 )
 def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(
@@ -86,7 +86,7 @@ def test_with_a_python_in_a_closed_folder_nobody_loses_a_point(
     python.parents[2].chmod(mode)
     path = {} if bubblewrap else {"PATH": str(tmp_path)}
     printed = run(python, GRADE, "6b", "--submission", str(submission), **path)
-    assert says in printed and never not in printed, printed
+    assert all(part in printed for part in says) and never not in printed, printed
 
 
 @pytest.mark.landlock
