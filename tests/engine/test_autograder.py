@@ -19,9 +19,7 @@ from helpers import is_running, wait_until
 
 @pytest.fixture(scope="module")
 def process(tmp_path_factory):
-    """One student's process for all tests here: so each also shows that the ones before it did no
-    harm.
-    """
+    """One student's process for all tests: each also shows that those before did no harm."""
     with StudentProcess(choose(), ("torch",), (tmp_path_factory.getbasetemp(),)) as process:
         yield process
 
@@ -96,7 +94,10 @@ BEHAVIORS = {
         "hang, deaf": (DEAF, "Importing toy.py does not finish."),
         "hides the time of its children": (HIDES_THE_TIME, "within 2 seconds"),
     },
-    Verdict.OUT_OF_MEMORY: {"memory in torch": (TORCH + "torch.ones(1 << 28)", "300 MiB")},
+    Verdict.OUT_OF_MEMORY: {
+        "memory": (answers("return [bytearray(1 << 20) for _ in range(1000)]"), "300 MiB"),
+        "memory in torch": (TORCH + "torch.ones(1 << 28)", "300 MiB"),
+    },
     Verdict.WRONG_ANSWER: {
         "wrong": (WRONG, "answer(x) is not 2 x."),
         "float": (RIGHT.replace("2 *", "2.0 *"), FIVE_LONGS + "it is a float32 tensor of shape (5"),

@@ -18,7 +18,6 @@ JOB = "0::/user/job\n"
 TREES = {  # /proc/self/cgroup; cpu.max by folder; the processors
     "nothing": ("", {}, 16),
     "a quota": (JOB, {"user/job": "400000 100000"}, 4),
-    "no quota": (JOB, {"user/job": "max 100000", "user": "max 100000"}, 16),
     "a parent's": (JOB, {"user/job": "max 100000", "user": "250000 100000"}, 2),
     "another's": (JOB, {"user/other": "100000 100000", "user/job": "500000 100000"}, 5),
     "in a container": ("0::/\n", {".": "200000 100000"}, 2),

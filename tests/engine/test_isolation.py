@@ -19,9 +19,7 @@ from autograder.inside import watch
 
 @pytest.fixture(scope="module")
 def process(level, folder):
-    """One process for all tests of a level: so each also shows that the ones before it did no
-    harm.
-    """
+    """One process for all tests of a level: each also shows that those before did no harm."""
     with StudentProcess(level, ("torch",), (folder,)) as process:
         yield process
 
