@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import site
 import subprocess
 import sys
@@ -55,7 +56,8 @@ def judge() -> set[str]:
     facts |= {limits, score, *(line for line in status.splitlines() if line.startswith(STATUS))}
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the folder's own
-            target = os.readlink(f"/proc/self/fd/{number}").partition(":[")[0]  # pipes are alike
+            # pipes are alike, and so are temporary files
+            target = re.split("[:#]", os.readlink(f"/proc/self/fd/{number}"))[0]
             # matplotlib keeps fonts open, and closes them when it likes
             if not target.endswith((".otf", ".ttf")):
                 facts.add(f"{number}: {target}")
