@@ -66,6 +66,12 @@ def require_tools(*names):
         lack(", ".join(missing), how, os.environ.get("REQUIRE_TEX"))
 
 
+def pdftotext(pdf, *options):
+    """The text of a PDF."""
+    command = ["pdftotext", *map(str, options), str(pdf), "-"]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+
+
 def copy_reference(folder):
     """Copy the reference with its results into a new folder, like a submission; returns it."""
     shutil.copytree(SOLUTION, folder, ignore=shutil.ignore_patterns("__pycache__"))

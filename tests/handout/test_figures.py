@@ -1,13 +1,12 @@
 """The handout's figures: letters that can be read as printed, and the signs of MASK and PAD."""
 
 import re
-import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from browser import SIZES, opened
-from helpers import ROOT
+from helpers import ROOT, pdftotext
 
 NAMES = sorted(path.stem for path in (ROOT / "handout" / "figures").glob("[a-z]*.py"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -24,20 +23,12 @@ def test_letters_can_be_read_and_nothing_is_cut_off(handout, name):
     assert float(root.get("width").removesuffix("pt")) == pytest.approx(TEXT_WIDTH, abs=0.1)
     texts = list(root.iter(f"{SVG}text"))
     for text in texts:
-        sizes = [
-            float(size)
-            for element in text.iter()
-            if element.text != "√"  # as high as what is under it
-            for size in FONT.findall(element.get("style", ""))
-        ]
+        # a root is as high as what is under it
+        styles = [each.get("style", "") for each in text.iter() if each.text != "√"]
+        sizes = [float(size) for style in styles for size in FONT.findall(style)]
         assert max(sizes) >= 7 and min(sizes) >= 8 * INDEX - 1e-3, "".join(text.itertext())
     assert len(texts) > 5
-    page = subprocess.run(
-        ["pdftotext", "-bbox", str(handout / "figures" / f"{name}.pdf"), "-"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    ).stdout
+    page = pdftotext(handout / "figures" / f"{name}.pdf", "-bbox")
     right, bottom = map(float, re.search(r'<page width="(.*?)" height="(.*?)"', page).groups())
     words = re.findall(r'xMin="(.*?)" yMin="(.*?)" xMax="(.*?)" yMax="(.*?)">(.*?)<', page)
     assert words
@@ -49,8 +40,7 @@ def test_letters_can_be_read_and_nothing_is_cut_off(handout, name):
 
 def test_signs_stand_for_mask_and_pad_and_are_copied_as_the_characters(handout):
     """The PDF draws M and a dot."""
-    pdf = str(handout / "handout.pdf")
-    text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, encoding="utf-8").stdout
+    text = pdftotext(handout / "handout.pdf")
     assert re.search(r"born\?\s*\u2047\s*\w+\s*\u2047\s*\u25a1+", text)
     html = (handout / "handout.html").read_text(encoding="utf-8")
     assert re.search(r'born\?<span class="mask">\u2047</span>\w+<span class="mask">', html)
@@ -61,16 +51,14 @@ def test_signs_stand_for_mask_and_pad_and_are_copied_as_the_characters(handout):
 @pytest.mark.full
 @pytest.mark.parametrize("size", SIZES)
 def test_signs_are_one_letter_wide_in_the_page(handout, browser, size):
+    measure = """code => { const range = document.createRange(), text = code.firstChild;
+        range.setStart(text, 0); range.setEnd(text, 10);
+        return range.getBoundingClientRect().width / 10; }"""
+    drawn = "each => getComputedStyle(each, '::after').content"
     with opened(browser, handout / "handout.html", size) as tab:
         pre = tab.locator("pre", has=tab.locator(".mask")).first
+        letter = pre.locator("code").evaluate(measure)
         for kind, sign in (("mask", "M"), ("pad", "\u00b7")):
             element = pre.locator(f".{kind}").first
-            letter = element.evaluate("each => getComputedStyle(each, '::after').content")
-            assert letter.strip('"') == sign
-            letters = tab.evaluate(
-                """each => { const range = document.createRange(), text = each.firstChild;
-                range.setStart(text, 0); range.setEnd(text, 10);
-                return range.getBoundingClientRect().width / 10; }""",
-                pre.locator("code").element_handle(),
-            )
-            assert element.bounding_box()["width"] == pytest.approx(letters, abs=0.2)
+            assert element.evaluate(drawn).strip('"') == sign
+            assert element.bounding_box()["width"] == pytest.approx(letter, abs=0.2)
