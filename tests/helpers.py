@@ -66,6 +66,13 @@ def require_tools(*names):
         lack(", ".join(missing), how, os.environ.get("REQUIRE_TEX"))
 
 
+def replace(path, old, new):
+    """Replace a text that a file has."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def pdftotext(pdf, *options):
     """The text of a PDF."""
     command = ["pdftotext", *map(str, options), str(pdf), "-"]

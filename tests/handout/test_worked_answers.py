@@ -198,7 +198,7 @@ def test_worked_example(solution):
 
 
 def test_table_of_scaling_experiment(solution):
-    """5b: the handout's table, each cell to the digits that it has, and what the answer says of it."""
+    """5b: the handout's table, each cell to its digits, and what the answer says of it."""
     experiment = solution("problem5.numpy_attention").scaling_experiment
     rows = re.findall(r"(?m)^ *(\d+) &((?: [\d.]+ &){9} [\d.]+) *\\\\", source("problem5"))
     assert [d_k for d_k, _ in rows] == ["4", "16", "64", "256", "1024"]
@@ -214,7 +214,7 @@ def test_table_of_scaling_experiment(solution):
 
 
 def test_gradients_of_queries():
-    """5b: without scaling, the typical query gets a few hundredths, and the mean ten times as much."""
+    """5b: without scaling, a typical query gets far less, and a mean one far more."""
     q, keys, upstream = map(torch.randn, (4096, 64, 4096), (1024, 1024, 64))
     q.requires_grad_()
     norms = []
@@ -267,7 +267,7 @@ def test_accounting(solution, sizes):
     cache = accounting.kv_cache_bytes(40, 5120, 40, 4096)
     stated(
         "problem6",
-        f"with 55 symbols and the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
+        f"the sizes of the preset \\code{{laptop}} that is {sizes['laptop'][1]:,}",
         f"scores, one head & {head:,} & {2 * head:,}",
         f"softmax, one head & & {softmaxes:,}",
         f"weighted sum, one head & {head:,} & {2 * head:,}",

@@ -1,6 +1,4 @@
-"""The notebook of 1a runs from top to bottom with the starter, as a student first has it; and the
-grader runs in notebooks.
-"""
+"""The notebook of 1a runs with the starter, as a student first has it; the grader in notebooks."""
 
 import re
 
