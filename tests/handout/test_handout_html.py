@@ -204,15 +204,18 @@ EVERYTHING = r"""
 \begin{center}{\LARGE\bfseries \fact{title}\par} Due soon.\end{center}
 \tableofcontents
 \problem{1}{Title}  % \foo in a comment
-\begin{ungraded}{1a}{Look} \iffact{nothing}{\foo}{No.} Of \fact{share}: appendix~\ref{a:x}.\end{ungraded}
+\begin{ungraded}{1a}{Look} \iffact{nothing}{\foo}{No.} Of \fact{share}:
+appendix~\ref{a:x}.\end{ungraded}
 \begin{question}{1c}
 \subpart{1c-0-written} Ask \texttt{--x} -- ``so''. \seehints{1c} \solution{1c}
 \begin{terminal}
 $ a \foo {} % # & < ⁇
 \end{terminal}
 \begin{note}Mind \code{a_b\c}.\end{note}
-\pic{circle}{A circle, $x\T y$}{It is ``round'' \& small.} Figure~\ref{fig:circle}, \paper{1706.03762}{Us\ 2017}.
-\begin{tabularx}{\linewidth}{@{}lX>{\raggedright\arraybackslash}p{3cm}@{}} \toprule A & \multicolumn{2}{c}{B} \\ \cmidrule(lr){2-3} a & b & c \\ \midrule
+\pic{circle}{A circle, $x\T y$}{It is ``round'' \& small.}
+Figure~\ref{fig:circle}, \paper{1706.03762}{Us\ 2017}.
+\begin{tabularx}{\linewidth}{@{}lX>{\raggedright\arraybackslash}p{3cm}@{}}
+\toprule A & \multicolumn{2}{c}{B} \\ \cmidrule(lr){2-3} a & b & c \\ \midrule
 1 & 2 & 3 \\ \bottomrule \end{tabularx}
 \end{question}
 HINTS
