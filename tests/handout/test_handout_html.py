@@ -234,7 +234,7 @@ def test_every_command(made):
         "appendix A.",
         "i. [1 point] Ask --x – “so”. First hint: the idea Think. Second hint: the steps",
         "Figure 1, Us 2017.",
-        r"$ a \foo {} % # & < ⁇ Mind a_b\c.",
+        r"$ a \foo {} % # & < ⁇ Note Mind a_b\c.",
     ):
         assert part in shown
     assert main.find(".//img").get("alt") == "It is “round” & small."

@@ -112,7 +112,7 @@ def test_the_scale_of_the_scores(tab, handout):
     for index, (size, scores) in enumerate(rows):
         slider.fill(str(index))
         assert slider.get_attribute("aria-valuetext") == str(size)
-        weights = [np.exp(scores / divisor) for divisor in (1, np.sqrt(size))]
+        weights = [np.exp(scores), np.exp(scores / np.sqrt(size))]
         weights = [part / part.sum() for part in weights]
         shown, _, *largest = numbers(tab, "score_scale")
         assert shown == size
