@@ -38,6 +38,8 @@ class Change:
     def text(self) -> str:
         """The change in words, without the person."""
         if self.what == "submission":
+            if not self.old:
+                return "a submission has come in"
             return "another submission counts" if self.new else "the submission is gone"
         item = f"{self.what} {self.item}".strip()
         old = f", was {self.old}" if self.old else ""
@@ -120,8 +122,9 @@ def _of_person(old, new, worth, other):
     """
     handed_in = [person["submission"] or ["", ""] for person in (old, new)]
     same = handed_in[0][1] == handed_in[1][1]
-    if old["submission"] and not same:
+    if old is not NOBODY and not same:
         why = "another one counts" if new["submission"] else "it is gone"
+        why = why if old["submission"] else "there was none"
         yield "submission", "", handed_in[0][0], handed_in[1][0], why
     if old["submission"] and same:
         yield from _of_checks(old, new, worth, other)

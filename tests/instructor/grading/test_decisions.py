@@ -337,14 +337,18 @@ def test_totals_that_change_with_more_than_checks_have_a_reason(tmp_path, grade,
     (folder / "ada_11_1_a.zip" / "refuse").touch()
     (folder / "ben_12_2_a.zip" / "error").touch()
     book = "Student,ID,SIS User ID,SIS Login ID,Section,HW (5)\nA,11,,ada,,{}\nB,12,,ben,,\n"
+    book += "C,13,,cy,,\n"
     grade("--again", people=book.format(""), title="HW")
     assert "and why:" not in capsys.readouterr().out
     grade("--again", engine=Here(lambda task: run(replace(task, source=str(tmp_path)))))
     said = capsys.readouterr().out.partition("and why:")[2]
     assert "refused: none, was It is refused. (by the grader)" in said
     assert "more checks" in said and "(the grader had failed)" in said and len(said) < 2500
+    hand_in(folder, "cy_13_3_a.zip")
     grade(people=book.format("EX"))
-    assert "now excused: excused: EX (in the gradebook)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "now excused: excused: EX (in the gradebook)" in said
+    assert re.search("'cy': none, now [0-9.]+: a submission has come in\n", said)
 
 
 def test_a_form_that_is_missing_is_not_made_blank(tmp_path, graded, grade):
