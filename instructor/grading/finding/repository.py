@@ -28,7 +28,8 @@ ELSEWHERE = {  # files that show that parts are missing or cannot be read, and w
     "reftable": "Its branches are in a reftable. Clone it with --ref-format=files.",
 }
 LOCAL, PUSHED = "refs/heads/", "refs/remotes/origin/"
-EVERY_BRANCH = ("--branches", "--remotes=origin")  # fetched or not
+# fetched or not, without the one that staff pushes
+EVERY_BRANCH = ("--exclude=feedback", "--branches", "--exclude=origin/feedback", "--remotes=origin")
 HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 AGAIN = "Clone it again: git clone URL FOLDER, with no option but --branch, --bare or --mirror."
 CONFIG = """[core]

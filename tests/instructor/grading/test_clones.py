@@ -1,6 +1,7 @@
 """A class of cloned repositories: whose a clone is, which commit counts, and which files of it."""
 
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -12,6 +13,7 @@ from classes import CODE, HOME, clone, commit, decide, entries, git, hand_in, pa
 
 from checks.support.staging import stage
 from common.files import Interrupted, UserError
+from helpers import ROOT
 from instructor.grading.finding.commits import take_commit
 from instructor.grading.finding.find import find_submissions
 from instructor.grading.finding.late import parse_due
@@ -91,6 +93,25 @@ def test_branches(tmp_path, origin, take):
     git(hers, "symbolic-ref", "HEAD", "refs/heads/master")
     said = "unreadable: It has no branch master, but dev, main. Choose one: git check"
     assert take()[1].startswith(said)
+
+
+def test_feedback_pushed_as_documented_changes_nothing(tmp_path, origin, take, monkeypatch):
+    hers = clone(origin, tmp_path / "class" / "hw5-ada")
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "Staff")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "staff@example.org")
+    text = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+    lines = [line for line in re.findall(r"(?m)^  \$ (.*)$", text) if "hw5-ada" in line]
+    script = "\n".join(["set -e", *lines]).replace("CLONES", "class")
+    page = tmp_path / "CLASS/students/ada/feedback.html"
+    page.parent.mkdir(parents=True)
+    for points in ("10", "11"):
+        page.write_text(points, encoding="utf-8")
+        subprocess.run(["bash", "-c", script], cwd=tmp_path, check=True)
+        assert git(origin, "show", "feedback:feedback.html") == points
+    git(hers, "fetch", "--quiet")
+    found, remarks, _ = take(at=None)
+    assert found.submitted == parse_due(LATE) and not remarks
 
 
 @pytest.mark.parametrize("pushed, other", [(EARLY, LAST_MINUTE), (LAST_MINUTE, EARLY)])
