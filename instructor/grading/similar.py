@@ -53,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     if report:
         with private():
             write_text(args.folder / "similar.html", report)
-    left_out |= dict.fromkeys(short, "It has too little code of its own.")
+    left_out |= dict.fromkeys(
+        short, "Too little of its code differs from the starter and the reference."
+    )
     equal, same = equal_files(codes), near(weights)
     lines = [f"Compared {len(texts) - len(short)} submissions."]
     lines += [f"  {person} was left out: {why}" for person, why in left_out.items()]
