@@ -30,9 +30,8 @@ class Override:
             return f"{self.value:g} day{'s' * (self.value != 1)} more"
         if self.kind == EXCUSED:
             return "excused"
-        if self.item:
-            return f"{self.value:g} points"
-        return f"{abs(self.value):g} points {'more' if self.value >= 0 else 'less'}"
+        given = f"{abs(self.value):g} point{'s' * (abs(self.value) != 1)}"
+        return given if self.item else f"{given} {'more' if self.value >= 0 else 'less'}"
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def _grade(graded, entry):
         most = points(graded.manifest.questions[question].points)
         yield f"{question:<4} {points(earned):>5} of {most}  {'; '.join(notes)}"
     if entry.penalty:
-        yield f"{entry.days_late} days late: {points(100 * entry.penalty)}% less"
+        yield f"Days late: {entry.days_late}, so {points(100 * entry.penalty)}% less"
     yield from [*entry.reasons, *entry.for_staff, *entry.remarks]
     yield f"In all: {points(entry.total) if entry.final else 'no grade yet'}"
     yield "\nWhat has changed:"

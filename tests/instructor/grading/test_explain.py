@@ -158,12 +158,13 @@ def test_all_that_a_check_found_is_shown_with_a_command_that_grades_it_again(tmp
 
 
 def test_what_people_decided_is_said(tmp_path, explain):
-    decide(tmp_path, "plain,,,1h-2-basic,0.5,by hand", "plain,1,,,,ill", "plain,,,,-2,copied")
+    decide(tmp_path, "plain,,,1h-2-basic,0.5,by hand", "plain,1,,,,ill", "plain,,,,-1,copied")
     decide(tmp_path, "plain,3a-0-written,0.5,short", "zoe,3b-0-written,1,", file="written/eva.csv")
     assert "Staff gave 0.5 points for 1h-2-basic" in explain("plain", "1h-2-basic")
     assert "3a-0-written: 0.5 of 1, marked by a person. short" in explain("plain", "3a")
     said = explain("plain")  # the whole grade
-    for part in ("1h-5-hidden", "– of 2  no points yet\n", "ill", "copied", "In all:"):
+    own = "1 point less, by staff: copied"
+    for part in ("1h-5-hidden", "– of 2  no points yet\n", "ill", own, "In all:"):
         assert part in said
     assert "lost in 3a-0-written; no points yet for 3a-1-written\n" in said
     # of whom nothing was graded, what there is
