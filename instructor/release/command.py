@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
         tree.rename(out)
         zipped.rename(archive)
     size = sum(map(len, files.values())) / 2**20
-    print(f"\nWrote {out} and {archive} ({size:.1f} MiB): give students the zip.")
+    made = f"{args.out} and {args.out.with_name(archive.name)}"  # as typed
+    print(f"\nWrote {made} ({size:.1f} MiB): give students the zip.")
     if not args.proof:
         print("Nothing was tested (--no-proof).")
     if course.given:
