@@ -109,7 +109,6 @@ def questions(ids):
     for id, call in ((id, call) for id, round in rounds for call in round):
         inputs = {name: value for name, value in call.inputs.items() if value is not None}
         for part, right in (call.right or {}).items():
-            right = right.data if isinstance(right, wire.Array) else right
             key = id, call.asked, inputs.get("function"), tuple(inputs), part
             if part != "arguments" and not holds(inputs, right):
                 found.setdefault(key, []).append((inputs, right))
@@ -172,6 +171,13 @@ def holds(value, right):
 
 
 def equal(value, right):
+    if isinstance(right, dict):
+        same = type(value) is dict and value.keys() == right.keys()
+        return same and all(equal(value[key], right[key]) for key in right)
+    if isinstance(right, (list, tuple)):
+        same = type(value) is type(right) and len(value) == len(right)
+        return same and all(map(equal, value, right))
+    right = right.data if isinstance(right, wire.Array) else right
     if not isinstance(right, (np.ndarray, float)):
         return type(value) is type(right) and value == right
     with contextlib.suppress(Exception):
