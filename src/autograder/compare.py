@@ -65,6 +65,11 @@ def require_close(
             f"allowed. The first wrong value is at index {first}: expected "
             f"{_value(expected[first])}, got {_value(got[first])}."
         )
+        if not error.ndim:  # a number
+            message = (
+                f"{name} should be {_value(expected[()])}; it is {_value(got[()])}, off by "
+                f"{error:.3g}, where {allowed:.1g} is allowed."
+            )
         compared = excerpt(got, expected, error > allowed, first)
     for sentence, candidate in causes:
         candidate = candidate() if callable(candidate) else candidate

@@ -194,6 +194,13 @@ def test_a_reply_is_right_or_says_why_not(got, says):
     assert type(found) is WrongAnswer and says in found.message if says else found is None
 
 
+@pytest.mark.parametrize("got", [2.5, np.nan])
+def test_a_wrong_number_is_shown(got):
+    """Without an index, which it has none of."""
+    found = judge({"y": 2.0, "text": ""}, {"y": got, "text": ""})
+    assert f"should be 2; it is {got}, off by" in found[1] and "()" not in found[1]
+
+
 @pytest.mark.parametrize("asked", [TOY, replace(TOY, reply={})])
 def test_what_should_have_been_refused_is_shown(asked):
     call = Call("toy", {"x": np.zeros(2)}, raises="ValueError")

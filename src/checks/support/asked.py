@@ -79,7 +79,7 @@ class Close:
             require_close(name, got, right, 0.0)
             return
         bad = ~np.isfinite(got) & np.isfinite(right)
-        if bad.any():
+        if bad.ndim and bad.any():
             first = tuple(map(int, np.argwhere(bad)[0]))
             raise WrongAnswer(
                 f"{name} has {bad.sum()} values that are NaN or infinite, the first at {first}."
