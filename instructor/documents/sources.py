@@ -87,7 +87,8 @@ class Sources:
         for path in (path for folder in folders for path in sorted(folder.glob("*.tex"))):
             before, found, _ = read_text(path).partition(what)
             if found and path.name != "macros.tex":
-                return f"{path.name}, line {before.count(chr(10)) + 1}"
+                name = f"{'front/' * (path.parent.name == 'front')}{path.name}"
+                return f"{name}, line {before.count(chr(10)) + 1}"
         return "macros.tex"
 
     def _file(self, path, named):

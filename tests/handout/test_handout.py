@@ -254,3 +254,11 @@ def test_spelling():
     own = set((HANDOUT / "words.txt").read_text(encoding="utf-8").split())
     assert unknown <= own, "mend these, or add them to handout/words.txt"
     assert own <= unknown, "no longer needed in words.txt"
+
+
+def test_a_fault_is_found_by_its_file(tmp_path):
+    (tmp_path / "front").mkdir()
+    for name, text in (("main.tex", "\\pieces{x}\nz"), ("front/problem1.tex", "%% x\n\\fact{y}\n")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="^front/problem1.tex, line 2: there is no fact 'y'"):
+        Sources({"problem 1 chosen": ""}, tmp_path).read()
