@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
             *(f"{difference} Run: python -m instructor cases" for difference in find_stale()),
         ]
         if leaks:
-            end = f"The release has the {len(leaks)} problems above. Nothing was written."
+            end = "The release has the faults above. Nothing was written."
             print(*leaks, "", end, sep="\n", file=sys.stderr)
             return 1
         print(f"Leak scan: nothing found in {len(files)} files", flush=True)

@@ -57,7 +57,7 @@ class Problem:
         answers: those for numbers and choices, with their questions.
         supplied: given files.
         needed: files of another problem that its code imports.
-        targets: of `./run.sh`.
+        targets: of `./run.sh`; run() in the problem's run.py runs those that are no jobs.
         files: patterns of files elsewhere that only this problem needs.
         exercises: files of data/ that checks read.
         gold: the files of answers; gold_shared: those that are the same for every cohort.
