@@ -150,6 +150,8 @@ def tolerated() -> set[str]:
 
 if __name__ == "__main__":
     asked = [each for each in all_mutants() if each.place.question in sys.argv[1:]]
+    left = 0
     with start_process() as process:
-        for mutant in survivors(process, asked):
+        for left, mutant in enumerate(survivors(process, asked), 1):  # noqa: B007
             print(mutant.name, flush=True)
+    print(f"Of {len(asked)} changes, {left} are neither seen nor in {LIST.name}.")
