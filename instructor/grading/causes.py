@@ -100,7 +100,7 @@ def _read(item: Feedback) -> Cause:
 def _sentence(text):
     """The first sentence, without its period, and without the index and the tolerance."""
     text = re.split(r"(?<=[^.\s])\.(?= [A-Z]|$)", text)[0]
-    return _cut(re.sub(r" \(at index .*?\)\), where \S+ is allowed", "", text))
+    return _cut(re.sub(r"(?: \(at index .*?\)\))?, where \S+ is allowed", "", text))
 
 
 def _cut(text):

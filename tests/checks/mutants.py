@@ -150,8 +150,9 @@ def tolerated() -> set[str]:
 
 if __name__ == "__main__":
     asked = [each for each in all_mutants() if each.place.question in sys.argv[1:]]
-    left = 0
+    found = []
     with start_process() as process:
-        for left, mutant in enumerate(survivors(process, asked), 1):  # noqa: B007
+        for mutant in survivors(process, asked):
+            found.append(mutant)
             print(mutant.name, flush=True)
-    print(f"Of {len(asked)} changes, {left} are neither seen nor in {LIST.name}.")
+    print(f"Of {len(asked)} changes, {len(found)} are neither seen nor in {LIST.name}.")

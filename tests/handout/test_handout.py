@@ -112,13 +112,13 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
     box = rf"\\begin\{{answerbox\}}\{{(.*?)\}}\n{code}\n\\end\{{answerbox\}}"
     names = facts.points(MANIFEST)
     boxes = re.findall(box, answer_sheet(Course("T")), re.DOTALL)
-    assert boxes == [names[f"check {id} name"] for id in WRITTEN]
+    assert boxes == [names[f"check {id} name"] for id in WRITTEN], "answerbox"
     parts = re.findall(r"\\subpart\{(.*?)\}", STUDENTS)
     several = {id for id in WRITTEN if names[f"check {id} part"] != "Written"}
-    assert several <= set(parts) <= set(WRITTEN) and len(parts) == len(set(parts))
+    assert several <= set(parts) <= set(WRITTEN) and len(parts) == len(set(parts)), r"\subpart"
     asked = re.findall(r"\\solution\{(.*?)\}", STUDENTS)
-    assert sorted(asked) == sorted({check.question for check in WRITTEN.values()})
-    assert {*asked} == RUBRICS.keys() - {"marking"}
+    assert sorted(asked) == sorted({check.question for check in WRITTEN.values()}), r"\solution"
+    assert {*asked} == RUBRICS.keys() - {"marking"}, "instructor/rubrics"
     for question in asked:
         rubrics = dict(RUBRIC.findall(RUBRICS[question]))
         assert [*rubrics] == [id for id in WRITTEN if WRITTEN[id].question == question]

@@ -23,6 +23,7 @@ TEMPERATURE = "\nLikely cause: the logits are multiplied by the temperature."
 SWAPPED = "apply_rotary_emb(x): off by up to 1.\nLikely cause: the pairs are swapped."
 CLIPPED = "clip_gradients(1.0) should be a Python float; it is a tensor"
 WRONG = "wrong answer"
+OFF = "f(x) should be 2; it is 3, off by 1"
 NOT_YET = "MultiHeadAttention.forward is not written yet: encoder.py, line 71"
 SCALED = "The logits are multiplied by the temperature"
 CALLED_AGAIN = f"generate(model, x, 6): token 0 is wrong.{TEMPERATURE}\nSee 6e-4."
@@ -50,6 +51,10 @@ FAILURES = {
     "equal messages, whatever their numbers": (
         WRONG,
         {MASKED.split(". ")[0]: {"1c-3-basic": MASKED, "1c-11-basic": MASKED.replace("300", "40")}},
+    ),
+    "a wrong number, without the tolerance": (
+        WRONG,
+        {OFF: {"5b-1-basic": f"{OFF}, where 2e-10 is allowed."}},
     ),
     "an exception, by its line of code": (
         "exception",
