@@ -95,7 +95,7 @@ def scratch_that_is_hard_to_remove():
     os.chmod(".", 0o000)
 
 
-@attack(verdicts={MISSING}, sandbox=False)
+@attack(verdicts={MISSING})
 def scratch_becomes_a_link():
     """Moves its scratch folder away, and puts a link to another student's folder in its place."""
     here = os.getcwd()
