@@ -101,6 +101,11 @@ def test_trainings_of_problem_1(submission, sizes, tmp_path):
         f"{steps(configs[-1], gpu):,}",
         *(f"{vanilla:,}; {rope:,}" for vanilla, rope in (models, larger)),
     )
+    stated(
+        "src/submission/mingpt-demo/play_char.ipynb",
+        f"{models[0] / 1e6:.2f} million with the preset `laptop`, and {larger[0] / 1e6:.1f} million "
+        "with `gpu`",
+    )
 
 
 def test_predictions_of_problem_2():
@@ -117,6 +122,7 @@ def test_predictions_of_problem_2():
     assert answered - agreed == 2  # "all but two of them correctly"
     rows = names["rows"](DATA / "birth_places_train.tsv")
     places = {*names["answers"], *(row.split("\t")[1] for row in rows)}
+    assert {*names["vanilla"], *names["rope"]} <= places
     strangers = names["rows"](RESULTS / "vanilla.nopretrain.dev.predictions")
     stated(
         "problem2",
@@ -136,35 +142,78 @@ def test_measurements_of_problem_2():
     line = r"(?m)^\| ((?:One|Six) phrasings?[:\w ,]+) \| (\d+)% \(.*?\) \| (\d+)% \(.*?\) \|"
     rows = re.findall(line, source("docs/accuracy.md"))
     assert len(rows) == 4
-    stated("problem2", *(rf"{name} & {one}\% & {two}\%" for name, one, two in rows))
+    line = r"recited the place for (.*?) dev people and answered (\d+)%"
+    recited, answered = re.search(line, source("docs/accuracy.md")).groups()
+    said = f"completed it for {recited} dev people, and answered {answered}\\% of the questions"
+    stated("problem2", said, *(rf"{name} & {one}\% & {two}\%" for name, one, two in rows))
+
+
+NORMAL = np.linspace(-9, 9, 400_001)
+GAMMA, DENSITY = 1 + NORMAL / sqrt(2), np.exp(-(NORMAL**2) / 2)  # the length of k_a
+
+
+@pytest.mark.parametrize("beta, name", [(10, "= 10"), (100, "= 100"), (2000, r"\to \infty")])
+def test_a_key_of_random_length(beta, name):
+    """3d: the rows of the table, by quadrature."""
+    with np.errstate(over="ignore"):  # 1 / inf is 0, as it should be
+        rest = np.exp(-beta * GAMMA)
+        one = 1 / (1 + np.exp(beta * (1 - GAMMA)) + 8 * rest)
+        # the second head puts on b what is not spread evenly
+        two = (1 / (1 + 9 * rest) + exp(-beta) / (1 + 9 * exp(-beta))) / 2
+    for heads, values in (("One head", one), ("Two heads", two)):
+        cells = [rf"{heads}, $\beta {name}$"]
+        for density in (DENSITY, DENSITY * (GAMMA > 0)):
+            mean = np.average(values, weights=density)
+            variance = np.average((values - mean) ** 2, weights=density)
+            cells += [f"{mean:.3f}", f"{variance:.3f}"]
+        stated("3d", " & ".join(cells))
+        if (heads, beta) == ("One head", 10):
+            stated("3c", rf"for $\beta = 10$ it is {cells[2]}")
 
 
 def test_no_two_positions_are_the_same(solution):
-    """4b ii: rounding, and the nearest embeddings."""
+    """4b ii: near-collisions of one pair, rounding, and the nearest embeddings."""
     sinusoidal = solution("problem6.positions").sinusoidal
     one_pair, phi = sinusoidal(713, 2), sinusoidal(128, 256)
     for dtype, equal in ((np.float16, True), (np.float32, False)):
         assert np.array_equal(*one_pair[[2, 712]].astype(dtype)) == equal
     nearest = (np.linalg.norm(phi[:, None] - phi, axis=-1) + np.diag([np.inf] * 128)).min()
+    gaps = np.linalg.norm(one_pair[1:] - one_pair[0], axis=1)  # by distance, from 1 on
+    assert gaps[43] < gaps[:43].min() and gaps[709] < gaps[:709].min()
     stated("4b", "positions 2 and 712", f"are {nearest:.2f} apart")
+    stated("4b", f"just {gaps[43]:.3f} and {gaps[709]:.5f}")
 
 
 WITHOUT_CODE = [
+    ("3a", f"a gap of {log(127 / 0.01):.2f}"),
+    ("3a", rf"\alpha_j = e / (e + 127) = {e / (e + 127):.3f}"),
     ("3a", rf"a gap of 1 among 128 gives {100 * e / (e + 127):.0f}\%"),
+    ("3b", rf"$w$ is {126 / (2 * e + 126):.3f} at $\beta = 1$"),
+    ("3b", rf"{126 / (2 * e**5 + 126):.3f} at $\beta = 5$"),
+    ("3b", rf"{126 / (2 * e**10 + 126):.3f} at $\beta = 10$"),
+    ("3b", rf"is {log(126 / 0.02):.2f} for $\delta = 0.01$"),
     ("3b", rf"only {200 * e / (2 * e + 126):.0f}\% of the weight is on $a$ and $b$"),
+    ("3c", rf"{10 * sqrt(1e-6) / 2:.3f} for $\beta = 10$ and $\varepsilon = 10^{{-6}}$"),
     # the length of k_a has mean 1 and variance 1/2, so it is within x of 1 in a share erf(x)
     ("3c", rf"{100 * erf(log(9) / 10):.2g}\% of the draws for $\beta = 10$"),
     ("3c", rf"{100 * erf(log(9) / 100):.2g}\% for $\beta = 100$"),
     ("3c", rf"$\gamma < 0$ ({50 - 50 * erf(1):.1f}\% of the draws)"),
     ("3d", rf"P(\gamma > 0) = \Phi(\sqrt 2) = {(1 + erf(1)) / 2:.3f}"),
     ("3d", rf"\Phi(-\sqrt 2) = {(1 - erf(1) ** 2) / 16:.3f}$, a fourteenth of that with one"),
+    ("3d", rf"In the other {50 - 50 * erf(1):.1f}\%"),
+    ("4b", rf"$\sqrt{{d/2}} = {sqrt(128):.1f}$"),
     ("4b", f"{maths(round(2 * pi * 10000 ** (254 / 256) / 10) * 10)} positions for $d = 256$"),
     ("5b", f"is {sqrt(63) / 64:.3f} for 64 keys"),
     ("problem6", rf"2\pi\cdot10000\approx{maths(round(2 * pi * 10000))}"),
     ("6c", f"a wavelength of {2 * pi * 10000 ** (510 / 512):,.0f} positions"),
+    ("6c", f"or {2 * pi * 10000 ** (510 / 512):,.0f})."),
+    ("6c", rf"$\sqrt{{512}}={sqrt(512):.1f}$"),
+    ("6c", f"seven turns but for {44 - 14 * pi:.3f} radians"),
+    ("6d", rf"$\log_2 59000\approx{log(59_000) / log(2):.0f}$"),
     ("6d", rf"$\lceil59000/512\rceil$ = {ceil(59_000 / WINDOW)} layers"),
     ("6e", f"loss of $\\ln n_\\text{{vocab}}$ ({log(50_000):.1f} for 50,000 tokens)"),
     ("6e", f"about $10^{{{-156.3 / log(10):.0f}}}$"),
+    ("6e", rf"$2^{{-24}}\approx{2**-24 * 1e8:.0f}\cdot10^{{-8}}$"),
     ("6e", rf"from 5.2 to 4.8, {100 * (5.2 - 4.8) / (5.2 - 2.1):.0f}\% of the way to 2.1"),
     ("6e", rf"$0.02/\sqrt{{2\cdot24}}={0.02 / sqrt(48):.5f}$"),
     ("problem6", f"the scaled standard deviation is {0.02 / sqrt(48):.5f}"),
@@ -280,7 +329,7 @@ def test_accounting(solution, sizes):
 
 
 def test_wavelengths_and_distances_between_positions(solution):
-    """6c: of the last pair, and of encodings."""
+    """6c: distances between encodings, and what float32 costs."""
     frequencies = solution("problem6.positions").frequencies(D_MODEL)
 
     def distance(*shifts):
@@ -294,6 +343,9 @@ def test_wavelengths_and_distances_between_positions(solution):
         f"It is {one:.2f} for $k=1$, {two:.2f} for $k=2$, and {far:.2f} for $k$ = 62,832",
         f"it is at least {nearest:.2f}",
     )
+    angles = np.outer(np.arange(1000), frequencies)
+    assert 0.5e-5 < np.abs(np.sin(angles.astype(np.float32)) - np.sin(angles)).max() < 5e-5
+    stated("src/submission/problem6/positions.py", "already wrong by about 1e-5 there")
 
 
 def test_connections_of_the_record(solution):
@@ -321,6 +373,7 @@ def test_connections_of_the_record(solution):
     )
     row = 2 * WINDOW + 1
     k = row + 2 * len(STRIDES) + 2 * 150
+    blocks = 2 * ceil(WINDOW / sparse.BLOCK) + 1
     attended = len(sparse.attended_positions(37_400, N, pattern, GLOBALS))
     stated(
         "6d",
@@ -329,6 +382,8 @@ def test_connections_of_the_record(solution):
         f"less than {N * N:,}",
         f"{2 * N * N // 1000:,} at 75,000",
         f"From $n$ = {1000 * row // 2:,} on they outweigh the window",
+        f"blocks of {sparse.BLOCK} queries and $w={WINDOW}$, each row is multiplied with the keys "
+        f"of {blocks} blocks, {blocks * sparse.BLOCK:,} instead of {row:,}",
         f"token 37,400 attends to {row:,} positions of its window (two of them global), 8 at the "
         f"strides, and {attended - row - 8} other",
         f"together {attended:,} of 75,000",
@@ -369,6 +424,8 @@ def test_streaming_memory():
     stated(
         "6d",
         rf"{maths(held * entry)}\text{{ bytes}}\approx{cache:.1f}\text{{ MB per layer}}",
+        f"{cache * 32 / 1e3:.2f} GB for 32 layers, whatever",
+        f"it is {claim * 32:.1f} MB, or {claim * 16:.1f} MB in \\code{{float16}}, not 22",
         f"take {dense:.1f} MB per layer, {dense * 32 / 1e3:.2f} GB for 32",
         f"the saving is {N / held:.1f} times",
         f"$512+200+16={claimed}$ entries are {claimed * 2 * D_MODEL:,} numbers, {claim:.2f} MB per "
