@@ -1,6 +1,7 @@
 """check-data: what it passes, and what it finds in spoiled data."""
 
 import shutil
+from functools import partial
 
 import pytest
 
@@ -44,11 +45,11 @@ def share_people(data):
     rewrite(data, DEV, [*rows(data, DEV), shared, *others])
 
 
-def move_places(data):
-    """Too far from the start to be read."""
+def change_places(form, data):
+    """In the corpus; the form has {} where the place stands."""
     text = (data / "wiki.txt").read_text(encoding="utf-8")
     for place in {row.split("\t")[1] for row in rows(data, DEV)}:
-        text = text.replace(place, "x" * 100 + " " + place)
+        text = text.replace(place, form.format(place))
     (data / "wiki.txt").write_text(text, encoding="utf-8")
 
 
@@ -65,7 +66,9 @@ FAULTS = [
     (lambda data: shutil.copy(ANSWERS, data / NAME), 1, f"{NAME} has the test answers"),
     (lambda data: shutil.copy(ANSWERS, data / TEST), 1, f"{TEST} has answers after its questions"),
     (answer_in_the_corpus, 1, "wiki.txt has 1 documents with a test question word for word"),
-    (move_places, 1, f"{DEV}: the places of 100.0%"),
+    (partial(change_places, "{}ette"), 1, f"{DEV}: the places of 100.0%"),
+    # too far from the start to be read
+    (partial(change_places, "x" * 100 + " {}"), 1, f"{DEV}: the places of 100.0%"),
     (all_from_rome, 1, f"{DEV}: 'Rome' for all is right 100.0%"),
     (lambda data: (data / DEV).unlink(), 2, f"{DEV} does not exist"),
 ]

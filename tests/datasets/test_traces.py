@@ -32,6 +32,7 @@ def kept():
 
 def test_there_are_enough_of_each_kind(kept):
     assert all(each.faults == find_onsets(each) and is_clear(each) for each in kept)
+    assert all((np.diff(each.columns["step"]) > 0).all() for each in kept)
     trained = [each for each in kept if not each.name.startswith("drawn")]
     assert len(trained) >= 35 and {n for each in trained for n in each.faults} == {*NAMES}
     assert all(sum(name in each.faults for each in kept) >= 12 for name in NAMES)
@@ -86,6 +87,7 @@ ONSETS = [
     ({"loss": FALLS, "reference_loss": 1.0}, {"slow_convergence": 25}),  # step 260 is past 250
     ({"loss": FALLS, "reference_loss": 3.9}, {}),
     ({"repetition_rate": RATES}, {"repetition": 7}),
+    ({"repetition_rate": [0.6, 0.6, 0.5] * 5}, {}),
     ({"attention_entropy": HEADS}, {"dead_attention": 19, "saturated_attention": 49}),
     ({"attention_entropy": HEADS, "total_steps": 5000}, {"saturated_attention": 49}),  # it woke
     ({"grad_norm": NORMS}, {"vanishing_gradients": 19}),
@@ -112,7 +114,12 @@ def test_the_tally_counts_pairs_and_faults_in_time():
 
 
 def test_a_cohort_shares_them(tmp_path):
-    assert Context(ROOT, None, None, tmp_path, {}).gold_path(FILE) == GOLD
+    """One with its own has its own."""
+    for gold in (None, tmp_path):
+        assert Context(ROOT, None, None, gold, {}).gold_path(FILE) == GOLD
+    (tmp_path / "traces").mkdir()
+    (tmp_path / FILE).touch()
+    assert Context(ROOT, None, None, tmp_path, {}).gold_path(FILE) == tmp_path / FILE
 
 
 @pytest.mark.parametrize("change", [*FAULTS, *NEAR, be_rare], ids=lambda change: change.__name__)

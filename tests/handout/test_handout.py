@@ -124,6 +124,7 @@ def test_every_written_part_has_its_text_answer_rubric_and_box():
         assert [*rubrics] == [id for id in WRITTEN if WRITTEN[id].question == question]
         assert RUBRICS[question].count(r"\begin{answer}") == len(rubrics)
         assert all(given(rubric) and min(given(rubric)) > 0 for rubric in rubrics.values())
+        assert all(rubric.count(r"\mistake{") >= 3 for rubric in rubrics.values())
 
 
 def test_every_question_and_step_is_asked():
@@ -262,3 +263,11 @@ def test_a_fault_is_found_by_its_file(tmp_path):
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="^front/problem1.tex, line 2: there is no fact 'y'"):
         Sources({"problem 1 chosen": ""}, tmp_path).read()
+
+
+def test_papers_have_one_name_each_and_their_year():
+    found = {*re.findall(r"\\paper\{(.*?)\}\{(.*?)\}", STUDENTS)}
+    assert len(found) == len(dict(found)) >= 8
+    for id, name in found:
+        years = int(re.search(r"(?:19|20)\d\d", name)[0]) - (2000 + int(id[:2]))
+        assert re.fullmatch(r"\d{4}\.\d{4,5}", id) and 0 <= years <= 2, name
