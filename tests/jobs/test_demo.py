@@ -3,14 +3,16 @@
 import json
 import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from common.files import UserError
-from helpers import SOLUTION, STARTER, run_cli
+from helpers import ROOT, SOLUTION, STARTER, run_cli
 from jobs.problem1.demo import choose_folder
-from jobs.records import path_of
+from jobs.records import path_of, read_record
 from jobs.targets import JOBS
 
 ALL = list(JOBS.values())
@@ -37,6 +39,9 @@ def test_table_plot_and_summary(demo):
     assert models == [("vanilla", False), ("vanilla", True), ("rope", True)]
     assert all(0 <= m[split] <= 1 for m in summary["models"] for split in ("dev", "test"))
     assert summary["baseline_dev"] == pytest.approx(0.05) and summary["dev_people"] == 100
+    seconds = sum(read_record(demo.folder / job.writes).seconds for job in ALL)
+    assert sum(m["seconds"] for m in summary["models"]) == pytest.approx(seconds, abs=0.3)
+    assert 0 < seconds <= summary["total_seconds"] + 1
     assert (demo.folder / "accuracy.png").read_bytes().startswith(b"\x89PNG")
     assert "RoPE" in demo.printed and "most common place" in demo.printed
     look = ["./run.sh", "look", "--submission", str(demo.code), "--out", str(demo.folder)]
@@ -45,6 +50,7 @@ def test_table_plot_and_summary(demo):
 
 REFUSED = [
     (("--preset", "smoke"), "not an empty folder"),
+    (("--resume",), "--preset smoke continues"),
     (("--preset", "smoke", "--resume", "--data", "/nowhere"), "does not exist"),
 ]
 
@@ -104,3 +110,22 @@ def test_a_demo_that_is_killed_resumes(demo, results, monkeypatch, left, jobs):
     assert process.returncode == 0 and "RoPE" in process.stdout, process.stderr
     assert left == 0 or process.stdout.count(" is done: ") == len(ALL) - 2
     assert {path: path.read_bytes() for path in made} == before
+
+
+NONE, LEARNED, ROPE = ("vanilla", False), ("vanilla", True), ("rope", True)
+FOUND = {NONE: 0.04, LEARNED: 0.5, ROPE: 0.6}
+LOW = [{NONE: 0.11}, {LEARNED: 0.2}, {LEARNED: 0.7}, {ROPE: 0.3}, {ROPE: None}]
+
+
+@pytest.mark.parametrize(
+    ("change", "people", "code"), [({}, 105, 0), ({}, 90, 1), *((change, 105, 1) for change in LOW)]
+)
+def test_floors(tmp_path, change, people, code):
+    found = [
+        {"variant": variant, "pretrained": pretrained, "dev": share}
+        for (variant, pretrained), share in (FOUND | change).items()
+    ]
+    summary = tmp_path / "summary.json"
+    summary.write_text(json.dumps({"models": found, "dev_people": people}), encoding="utf-8")
+    command = [sys.executable, ROOT / "benchmarks" / "floors.py", summary]
+    assert subprocess.run(command).returncode == code
