@@ -153,6 +153,7 @@ BAD_WEIGHTS = [
     (lambda path: rewrite(path, lambda b: b[: len(b) // 2]), "damaged"),
     (lambda path: rewrite(path, lambda b: b""), "It is empty: 0 bytes"),
     (lambda path: torch.save(WRAPPED, path), "which DataParallel"),
+    (lambda path: torch.save({3: torch.ones(2)}, path), "not a state_dict"),
 ]
 
 
@@ -207,6 +208,7 @@ def test_files_of_a_problem_may_be_at_the_top(code, tmp_path):
 TRAINER = "trainer_obj = Trainer(model, pretrain_dataset, None, tconf)"
 RETURNED = [
     (TRAINER, f"{TRAINER}\n    tconf, trainer_obj = trainer_obj, tconf", "pretrain"),
+    (TRAINER, f"{TRAINER}\n    tconf = TrainerConfig()", "pretrain"),
     ("    model = GPT(mconf)\n", "    model = (GPT(mconf),)\n", "initialize_vanilla_model"),
     ("    model = GPT(mconf)\n", "    GPT(mconf)\n", "initialize_vanilla_model"),
 ]
