@@ -18,7 +18,7 @@ SETTINGS = {"max_epochs": 3, "batch_size": 4, "learning_rate": 1e-2, "log_every"
 
 
 def train(rank, world, port, folder, settings):
-    """Train a small model as one of several processes, and keep its weights and its history."""
+    """Train a small model as one of several processes, and keep weights, history and seed."""
     torch.set_num_threads(1)
     submission = load_submission(SOLUTION)
     if world > 1:
@@ -33,7 +33,8 @@ def train(rank, world, port, folder, settings):
     settings = {"device": "cpu", "progress": False, "ckpt_seconds": 0, **SETTINGS, **settings}
     trainer = submission.Trainer(model, Counting(), None, submission.TrainerConfig(**settings))
     trainer.train()
-    torch.save((model.state_dict(), trainer.history), f"{folder}/{world}-{rank}.pt")
+    kept = model.state_dict(), trainer.history, torch.initial_seed()
+    torch.save(kept, f"{folder}/{world}-{rank}.pt")
     if world > 1:
         torch.distributed.destroy_process_group()
 
@@ -45,7 +46,7 @@ def free_port():
 
 
 def trained(world, folder, **settings):
-    """The weights and the history of each of `world` processes."""
+    """The weights, the history and the last seed of each of `world` processes."""
     torch.multiprocessing.spawn(train, (world, free_port(), folder, settings), nprocs=world)
     return [torch.load(folder / f"{world}-{rank}.pt") for rank in range(world)]
 
@@ -56,12 +57,14 @@ def test_the_weights_are_those_of_one_process(tmp_path):
     rows than there are processes. Within 1e-4: sums are taken in another order. The checkpoint of
     several processes serves one.
     """
-    ((alone, history),) = trained(1, tmp_path)
-    for weights, seen in trained(3, tmp_path, ckpt_path=str(tmp_path / "run.ckpt")):
+    ((alone, history, _),) = trained(1, tmp_path)
+    several = trained(3, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"))
+    assert len({seed for *_, seed in several}) == 3, "dropout would be the same in all"
+    for weights, seen, _ in several:
         assert max((weights[name] - alone[name]).abs().max() for name in alone) < 1e-4
         assert [entry["step"] for entry in seen] == [entry["step"] for entry in history]
         assert all(abs(a["loss"] - b["loss"]) < 1e-4 for a, b in zip(seen, history))
-    ((resumed, _),) = trained(1, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
+    ((resumed, *_),) = trained(1, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
     assert all(torch.equal(resumed[name], weights[name]) for name in weights)
 
 
