@@ -41,6 +41,7 @@ ODD = r"[\d,]+ of 3,000 draws are not as asked, such as: .*"
 CHANGES = [
     (RETURN, "x, y = ids[:-1], ids[:-1]", 0, f"{ODD}not x shifted by one"),
     (RETURN, "x, y = ids[:-2], ids[1:-1]", 0, rf"{ODD}\(63,\).*Asked: \(64,\)"),
+    (RETURN, "x, y = ids[:-1].int(), ids[1:].int()", 0, f"{ODD}int32.*Asked: .*int64"),
     (RETURN, "x = y = ids[:-1] * 0", 0, f"{ODD}x has 0 MASKs"),
     (JOINED, "text = suffix + self.MASK_CHAR + prefix", 0, f"{ODD}not make the document's start"),
     ("block_size * 3 / 4", "block_size * 7 / 8", 0, rf"{ODD}Asked: .* 3/4\), 48"),
