@@ -7,8 +7,10 @@ import pytest
 import torch
 from torch.nn.utils import parameters_to_vector
 
+import run
 from common.files import UserError
-from helpers import SOLUTION, Counting, run_cli
+from helpers import SOLUTION, Counting, call, run_cli
+from jobs.presets import SMOKE
 from jobs.training_log import RunLog, entropy, read_log, repetition_rate
 
 
@@ -105,4 +107,7 @@ def test_the_command(tmp_path):
     header, records = read_log(tmp_path / "runs" / "vanilla_pretrain.jsonl")
     assert header["total_steps"] == records[-1]["step"]
     assert {"loss", "lr", "grad_norm", "attention_entropy"} <= records[-1].keys()
+    assert len(records[-1]["grad_norm"]) == len(records[-1]["attention_entropy"]) == SMOKE.n_layer
     assert 0 <= records[0]["knowledge"] <= 1 and len(records[0]["texts"]) == 3
+    process = call(run.main, "dashboard", "--submission", SOLUTION, "--out", tmp_path)
+    assert process.returncode == 0 and "no alarms" in process.stdout
