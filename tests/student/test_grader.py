@@ -72,8 +72,10 @@ def test_choosing_checks():
 
 REFUSED = [
     ("6d-99", "There is no check or question '6d-99'. Did you mean 6d-9?"),
+    ("q1c", "Did you mean 1c?"),
     ("zzz", "python src/grader.py --list shows them."),
     ("3", "3: graded by hand. There is nothing to run"),
+    ("3 4 --watch", "3, 4: graded by hand."),
     ("--next 3", "3: graded by hand."),
     ("1f-6 --no-artifacts", "--no-artifacts leaves out all of 1f-6."),
     ("5a --json {folder}", "{folder} is a folder. Check --json"),
