@@ -117,6 +117,13 @@ def test_cropping_changes_no_loss(submission, fresh, seed):
     assert first != sorted(first) == sorted(i % 10 + 1 for i in range(37))
 
 
+def test_batches_of_other_devices_have_few_widths(submission, seed):
+    config = submission.TrainerConfig(batch_size=4, seed=seed, max_epochs=1)
+    ahead, device = submission.given.epochs.epochs_ahead, torch.device("meta")
+    (batches,) = ahead(Counting(width=40), config, 0, device)
+    assert {x.size(1) for x, _ in batches} <= {16, 32, 40}
+
+
 def test_learning_rate_warms_up_then_falls_and_stays_down(submission):
     tokens = {"warmup_tokens": 1000, "final_tokens": 20_000}
     config = submission.TrainerConfig(learning_rate=1.0, lr_decay=True, **tokens)
