@@ -170,6 +170,10 @@ def test_the_first_run_makes_an_environment_and_the_second_starts_at_once(copy, 
         folders = copy.environment["PATH"].split(":")
         folders = [folder for folder in folders if not shutil.which("uv", path=folder)]
         copy.environment["PATH"] = ":".join(folders)
+        copy.write("requirements.lock", f"tiny==0.1 --hash=sha256:{64 * '0'}")
+        _, err = copy.run(code=2)
+        assert "pip says why above" in err and "DO NOT MATCH" in err
+        copy.lock("0.1")
     out, err = copy.run()
     assert out == f"{copy.venv}\n"
     assert "Making an environment" in err and "TORCH_BUILD=cuda" in err
