@@ -62,6 +62,14 @@ def test_imports_point_one_way(place, allowed, forbidden):
         assert not found & forbidden and found <= (allowed or found), path
 
 
+@pytest.mark.parametrize("name", ["run.sh", "collect_submission.sh", "slurm.sbatch", ".ci/run"])
+def test_scripts_are_valid_bash_and_old_enough(name):
+    """The bash of macOS is 3.2."""
+    assert subprocess.run(["bash", "-n", name], cwd=ROOT).returncode == 0
+    newer = r"\$\{\w+(?:,,|\^\^|@\w)|declare -A|mapfile|readarray|&>>|\|&|wait -n"
+    assert not re.findall(newer, (ROOT / name).read_text(encoding="utf-8"))
+
+
 COMMANDS = ["-m instructor --help", "src/run.py demo", "src/grader.py --list"]
 
 
