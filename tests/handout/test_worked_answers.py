@@ -103,8 +103,8 @@ def test_trainings_of_problem_1(submission, sizes, tmp_path):
     )
     stated(
         "src/submission/mingpt-demo/play_char.ipynb",
-        f"{models[0] / 1e6:.2f} million with the preset `laptop`, and {larger[0] / 1e6:.1f} million "
-        "with `gpu`",
+        f"{models[0] / 1e6:.2f} million with the preset `laptop`, and {larger[0] / 1e6:.1f} "
+        "million with `gpu`",
     )
 
 
