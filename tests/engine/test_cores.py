@@ -19,6 +19,7 @@ TREES = {  # /proc/self/cgroup; cpu.max by folder; the processors
     "nothing": ("", {}, 16),
     "a quota": (JOB, {"user/job": "400000 100000"}, 4),
     "a parent's": (JOB, {"user/job": "max 100000", "user": "250000 100000"}, 2),
+    "the smallest": (JOB, {"user/job": "300000 100000", "user": "600000 100000"}, 3),
     "another's": (JOB, {"user/other": "100000 100000", "user/job": "500000 100000"}, 5),
     "in a container": ("0::/\n", {".": "200000 100000"}, 2),
     "a path of the host": (JOB, {".": "700000 100000"}, 7),
