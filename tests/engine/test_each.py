@@ -6,6 +6,7 @@ import pytest
 from toy_course import MANIFEST, answers
 
 from autograder import Answer, SameProcess, Student, StudentProcess, Submission, probe
+from autograder.judge import verdicts_in
 from autograder.trial import choose
 from autograder.verdicts import Failed, Verdict
 
@@ -52,6 +53,11 @@ def test_each_call_has_its_answer_or_its_exception(student):
     assert replies[0].value == (1, 0) and replies[4].value == (5, 4)
 
 
+def test_what_cannot_be_imported_fails_every_call(student):
+    replies = student("1 / 0").each(call, [{"argument": 0}] * 2)
+    assert [reply.error.type for reply in replies] == ["ZeroDivisionError"] * 2
+
+
 def test_draws_that_checks_share_depend_on_their_name_alone(student):
     """Not on which check comes first, nor on what it has drawn."""
 
@@ -66,3 +72,15 @@ def test_draws_that_checks_share_depend_on_their_name_alone(student):
         drawn.append(sharing.once("shared", lambda rng: (rng.random(), draw(sharing))))
         assert len({*own, draw(sharing), drawn[-1][1]}) == calls + 2
     assert drawn[0] == drawn[1]
+
+
+def test_a_check_is_judged_by_its_function_or_by_default(tmp_path):
+    """Not by default where the function may be in a file that cannot be read."""
+    code = "from autograder import check\n@check('1a-0-basic')\ndef f(student): pass"
+    ids = ["1a-0-basic", "1a-1-basic"]
+    for file, text in (("q1a.py", code), ("q1b.py", '# "1a-1-basic"\n1 / 0')):
+        (tmp_path / file).write_text(text, encoding="utf-8")
+        functions, errors = verdicts_in([tmp_path], ids, print)
+        assert functions.pop(ids[0]) is not print
+        assert functions == ({} if errors else {ids[1]: print})
+        assert ["ZeroDivisionError" in error for error in errors] == [True] * (file == "q1b.py")
