@@ -445,8 +445,10 @@ def test_memory_stays_small(desk):
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 def test_an_interruption_or_a_full_disk_leaves_nothing(desk, monkeypatch, error):
     """And neither is the fault of what was handed in."""
-    desk.put()
-    monkeypatch.setattr(intake, "_copy", mock.Mock(side_effect=error))
+    for name in ("helper.py", "model.py"):
+        desk.put(name)
+    copy = mock.Mock(wraps=intake._copy, side_effect=[mock.DEFAULT, error])  # after a file
+    monkeypatch.setattr(intake, "_copy", copy)
     with pytest.raises(type(error)) as caught:
         desk.take()
     assert not isinstance(caught.value, Refused) and os.listdir(desk.into.parent) == []
