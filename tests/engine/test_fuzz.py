@@ -130,6 +130,8 @@ OF_ARRAYS["shape"] = mostly(SHAPES, st.lists(ODD | SHAPES) | ODD)
 FORGED = st.fixed_dictionaries(OF_ARRAYS).map(lambda fields: {"array": fields})
 FORGED = nested(PLAIN | WORDS | ODD | FORGED, WORDS)
 FORGED = st.builds(message, FORGED, st.binary(max_size=40))
+LONE = [[name, "\udfff"] for name in ("type", "message", "name")]  # half a character
+LONE += [["kinds", ["\udfff"]], ["frames", [["\udfff", 1, "\udfff", "\udfff"]]]]
 MANY_DIGITS = {"type": "", "message": "", "name": "", "frames": [("", "9" * 4300, "", "")] * 20}
 
 
@@ -157,6 +159,8 @@ def use(value, depth=0):
         if isinstance(came, np.ndarray):
             assert came.dtype.name in wire.DTYPES
             assert came.dtype != bool or came.view("uint8").max(initial=0) <= 1
+        if isinstance(came, str):
+            came.encode()
     inner = (attempt(answer.items) or []) + list((attempt(answer.entries) or {}).values())
     for item in inner[:5] if depth < 4 else ():
         speakable(item.name)
@@ -176,6 +180,7 @@ def attempt(ask):
 @example(wire.encode({"value": torch.ones(1, dtype=torch.bool)}, LIMIT)[:-1] + b"\2")
 @example(wire.encode({"value": 1}, LIMIT)[:3])
 @example(wire.encode({"error": MANY_DIGITS}, LIMIT))
+@example(message({"dict": [["error", {"dict": LONE}]]}, b""))
 def test_random_messages(raw):
     """Nothing but WireError and Failed comes of what the judge does with a message."""
     try:
