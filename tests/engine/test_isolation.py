@@ -124,9 +124,10 @@ def test_memory_of_all_kinds_counts_but_no_addresses(outcome_of, name):
     assert outcome.verdict is verdict, outcome.details
 
 
-DAEMON = """import os, time
+DAEMON = """import os, signal, time
 if os.fork() == 0:
     os.setsid()
+    for n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)
     if os.fork() == 0:
         os.closerange(0, 1000)
         time.sleep(60)
