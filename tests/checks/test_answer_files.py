@@ -179,6 +179,12 @@ def test_three_of_the_five_have_several_answers_and_each_costs_a_quarter_of_the_
     assert judged(hidden, dict.fromkeys(names, EMPTY))[0] is Verdict.NOT_IMPLEMENTED
 
 
+def test_elimination_answers_nothing():
+    """Several names of each kind fit no application."""
+    for key, others in {"objective": 3, "modification": 4}.items():
+        assert len(VALUES[key]) >= len({table[key] for table in RIGHT.values()}) + others
+
+
 def test_every_name_is_explained_in_the_file_and_applications_in_the_handout():
     handout = (ROOT / "handout" / "problem6.tex").read_text(encoding="utf-8")
     for name in APPLICATIONS:
