@@ -102,6 +102,7 @@ with_nan = each(lambda x: x * float("nan") if x.is_floating_point() else x)
 CLAIMS, WEIGHTS = "rope.pretrain.dev.predictions", "rope.finetune.params"
 BAD = [
     (CLAIMS, lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu)"),
+    (CLAIMS, lambda lines: [*lines, ""], "has 101 lines"),
     (CLAIMS, lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0"),
     (CLAIMS, lambda lines: PLACES, f"differ from what {WEIGHTS} answers with our code. The fir"),
     # right answers in place of some wrong ones: every right claim is checked
@@ -153,6 +154,7 @@ INSTEAD = [  # of rope.finetune.params, and what people read
     (named("module._orig_mod."), "Save model.module._orig_mod.state_dict() instead."),
     (named("model."), "'model.', which a module around the model puts before"),
     (lambda state: [1, 2], "It is not a state_dict but a list"),
+    (lambda state: dict(enumerate(state.values())), "It is not a state_dict"),
     (each(lambda x: x.to("meta")), "has no values"),
     (lambda state: {}, "It is an empty dict."),
     (lambda state: {"model": state, "epoch": 3}, "a checkpoint, a dict with 'epoch', 'model'."),
