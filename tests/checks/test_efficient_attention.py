@@ -111,6 +111,10 @@ def test_an_entry_that_is_wrong_shows_in_one_sum():
     off = abs(wrong - right)
     assert right.shape == (40,) and right.dtype == np.float32
     assert off.nonzero()[0].tolist() == [17] and abs(off[17] - 30**-0.5) < 1e-6
+    for stretch in (7, 50):
+        _, sums = run(summed, x=x, seed=1, stretch=stretch).values()
+        whole = np.add.reduceat(right, range(0, 40, stretch)) / stretch**0.5
+        assert np.allclose(sums, whole, atol=1e-5)
 
 
 def test_flops_are_counted(sparse, monkeypatch, seed):
