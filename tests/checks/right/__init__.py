@@ -24,5 +24,6 @@ def read(text: str, place: str = "", end: str = "", **more: tuple) -> list[Right
             file, _, old = heading.partition(": ")
             edit = Edit(file, old, code.removesuffix("\n"))
             changes.append(edit if old else Fill(file, code))
-        rights.append(Right(name, what, (*changes, *more.get(name, ()))))
+        rights.append(Right(name, what, (*changes, *more.pop(name, ()))))
+    assert not more, f"changes of no submission: {[*more]}"
     return rights
