@@ -63,6 +63,9 @@ R[:, even, odd] = -sin
 R[:, odd, even] = sin
 R[:, odd, odd] = cos
 rotated_x = torch.einsum("tij,bhtj->bhti", R, x)
+--- CausalSelfAttention.forward
+q = apply_rotary_emb(x=q, rope_cache=rope_cache)
+k = apply_rotary_emb(x=k, rope_cache=rope_cache)
 === two_by_two_matrices: every pair times a 2x2 matrix, by matmul
 --- precompute_rotary_emb
 exponents = -2 * torch.arange(dim // 2) / dim
