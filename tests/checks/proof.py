@@ -92,10 +92,12 @@ def grade_folder(
     checks = [check for check in checks if slow or check.seconds <= SLOW]
     seed = draw_seed() if seed is None else seed
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
-        submission, _ = stage(folder, Path(staged))
+        submission, notices = stage(folder, Path(staged))
         material = process, submission, seed, context_of(Path(staged))
         folders = [CHECKS, HIDDEN]
-        return grade(MANIFEST, checks, folders, *material, True, finished, default=by_reference)
+        report = grade(MANIFEST, checks, folders, *material, True, finished, default=by_reference)
+    report.notices = notices
+    return report
 
 
 @functools.cache
