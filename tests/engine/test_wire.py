@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from autograder import Answer
 from autograder.inside import wire
 
 LIMIT = 1 << 20
@@ -37,6 +38,7 @@ def test_arrays_come_back(seed):
     for before, after in zip(arrays, wire.decode(wire.encode(arrays, LIMIT))):
         assert (after.kind, after.dtype) == ("ndarray", before.dtype.name)
         assert np.array_equal(after.data, before)
+    assert Answer(after, "the last").number() == 2.5
 
 
 @pytest.mark.parametrize(
