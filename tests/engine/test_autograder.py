@@ -51,6 +51,7 @@ KEY_ERROR = """toy.py, line 2: KeyError: 'key'
   toy.py, line 2, in answer
     return {}['key']"""
 DEEP = "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')\n"
+NEVER_SHOWN = "class E(Exception):\n    def __str__(self):\n        while True: pass"
 NOT_SHOWN = "class E(Exception):\n    def __str__(self): raise ValueError"
 TORCH = "import torch\n"
 BAD_NAME = "A = type('A', (), {})\nA.__qualname__ = '\\ud800'\n"
@@ -91,6 +92,7 @@ BEHAVIORS = {
     Verdict.TIMEOUT: {
         "hang": (answers("while True: pass"), HANGS),
         "hang, somewhere": (SOMEWHERE, "\nWhere it was: toy.py, line 3, in deep.\n"),
+        "hang, told": (answers("raise E", before=NEVER_SHOWN), "within 2 seconds"),
         "hang, deaf": (DEAF, "Importing toy.py does not finish."),
         "hides the time of its children": (HIDES_THE_TIME, "within 2 seconds"),
     },
