@@ -23,8 +23,8 @@ from instructor.release.pasting import NOISE, fingerprints, released
 from instructor.release.starter import SOLUTION
 from jobs.deliverables import FOLDERS, STUDENT_FILES
 
-# Of the right submissions in tests/checks/right that have enough code of their own, no two exceed
-# 0.45; a copy with other names or in another order reaches 0.85 or more.
+# Of the whole solutions in tests/checks/right/problem1/whole.py, no two exceed 0.45; a copy with
+# other names or in another order reaches 0.85 or more.
 THRESHOLD = 0.6
 LEAST = 200  # such characters of own code: with fewer, right answers to a small task look alike
 LONGEST = 60_000  # characters between markers; the reference has 8,500, and comparing takes time

@@ -28,15 +28,18 @@ SLOW_SEEDS = 1  # of the reference, by checks that train models
 
 
 def one_for_each_check():
-    """Names of few wrong submissions that fail every check at least once."""
+    """Names of few wrong submissions that fail every check at least once, none of which takes
+    a quarter of a minute.
+    """
 
     def worth(wrong):
         new = len(left & {*wrong.caught_by})
         return new > 0, wrong.kind != "edge", 2 * new - len(wrong.caught_by)
 
+    quick = [wrong for wrong in MISTAKES if wrong.name != "documents-dense-unseen"]
     chosen, left = set(), {id for wrong in MISTAKES for id in wrong.caught_by}
     while left:
-        best = max(MISTAKES, key=worth)
+        best = max(quick, key=worth)
         chosen.add(best.name)
         left -= {*best.caught_by}
     return chosen

@@ -4,6 +4,7 @@ The limit of time is of CPU time: a busy machine costs no points, and what hangs
 """
 
 import contextlib
+import dataclasses
 import os
 import subprocess
 import sys
@@ -154,7 +155,7 @@ def test_what_removes_its_own_folder_harms_nobody(outcome_of):
 
 # Time
 
-SECONDS = MANIFEST.checks["9a-0-basic"].seconds
+SECONDS = 1.2  # the limit of a check
 SPINS = answers("while True: pass")
 SLEEPS = answers("time.sleep(1000)", before=IMPORTS)
 
@@ -163,7 +164,7 @@ SLEEPS = answers("time.sleep(1000)", before=IMPORTS)
 def test_what_does_not_end_is_a_timeout(outcome_of, monkeypatch, source):
     if source != SLEEPS:
         monkeypatch.setattr("autograder.allowance.CLOCK", 50)
-    outcome = outcome_of(source)
+    outcome = outcome_of(source, seconds=SECONDS)
     limit = CLOCK * SECONDS if source == SLEEPS else SECONDS
     assert outcome.verdict is Verdict.TIMEOUT and f"{limit:g} seconds" in outcome.message
     assert (outcome.cpu_seconds >= SECONDS / 2) == (source != SLEEPS) and not outcome.busy
@@ -182,7 +183,8 @@ def spend(work, rest):
 
 @pytest.mark.parametrize(("work", "rest"), [(SECONDS / 4, 0), (0, SECONDS / 4 * CLOCK)])
 def test_all_calls_of_a_check_share_one_limit(process, folder, work, rest):
-    check, submission = MANIFEST.checks["9a-0-basic"], Submission((folder,), folder, "toy")
+    check = dataclasses.replace(MANIFEST.checks["9a-0-basic"], seconds=SECONDS)
+    submission = Submission((folder,), folder, "toy")
     student = Student(process, submission, check, 1)
     with pytest.raises(Failed, match="for all its calls together") as error:
         for _ in range(8):
@@ -218,13 +220,14 @@ def test_waiting_for_a_processor_costs_nothing(busy, folder, monkeypatch):
     """Half of the limit in work takes two and a half times the limit beside four other programs."""
     monkeypatch.setattr("autograder.allowance.CLOCK", 50)
     works = f"while time.process_time() < {SECONDS / 2}: pass"
-    outcome = toy_course.outcome_of(busy, folder, answers(works, DOUBLE, before=IMPORTS))
+    source = answers(works, DOUBLE, before=IMPORTS)
+    outcome = toy_course.outcome_of(busy, folder, source, seconds=SECONDS)
     assert outcome.verdict is Verdict.PASSED and not outcome.busy, outcome.details
     assert outcome.seconds > outcome.cpu_seconds > 0
 
 
 def test_nothing_is_waited_for_for_ever(busy, folder, monkeypatch):
     monkeypatch.setattr("autograder.allowance.CLOCK", 1.2)
-    outcome = toy_course.outcome_of(busy, folder, SPINS)
+    outcome = toy_course.outcome_of(busy, folder, SPINS, seconds=SECONDS)
     assert outcome.verdict is Verdict.TIMEOUT and outcome.busy, outcome.details
     assert "is the machine busy with something else?" in outcome.message

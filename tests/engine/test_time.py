@@ -58,7 +58,10 @@ def test_an_endless_import_is_waited_for_once(file, ids, right, graded):
     assert sum(outcome.cpu_seconds > 1 for outcome in late) == 1
 
 
-@pytest.mark.parametrize("endless", [ENDLESS, "__import__('time').sleep(1000)"])
+SLEEPS = pytest.param("__import__('time').sleep(1000)", marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("endless", [ENDLESS, SLEEPS])
 def test_endless_functions_leave_right_answers_their_time(graded, endless):
     """Checks of an endless function come first and may take longer than all checks together."""
     code = f"def endless(self, index):\n    {endless}\nCharCorruptionDataset.__getitem__ = endless"
