@@ -110,7 +110,7 @@ def questions(ids):
         inputs = {name: value for name, value in call.inputs.items() if value is not None}
         for part, right in (call.right or {}).items():
             key = id, call.asked, inputs.get("function"), tuple(inputs), part
-            if part != "arguments" and not holds(inputs, right):
+            if part != "arguments" and not holds(call.inputs, right):
                 found.setdefault(key, []).append((inputs, right))
     found = {key: calls[:TRIED] for key, calls in found.items()}
     return {key: calls for key, calls in found.items() if len(replies(calls)) >= FEWEST}
@@ -181,5 +181,7 @@ def equal(value, right):
     if not isinstance(right, (np.ndarray, float)):
         return type(value) is type(right) and value == right
     with contextlib.suppress(Exception):
+        if not isinstance(right, (np.ndarray, float)):
+            return type(value) is type(right) and value == right
         value = np.asarray(value.detach() if isinstance(value, torch.Tensor) else value)
         return value.shape == np.shape(right) and np.allclose(value, right, 1e-4, 1e-5)
