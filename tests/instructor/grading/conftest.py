@@ -10,7 +10,7 @@ from instructor.grading import command
 
 @pytest.fixture
 def grade(tmp_path, monkeypatch):
-    """Grades tmp_path/class into tmp_path/out. Settings stay; `people` is the text of the roster."""
+    """Grades tmp_path/class into tmp_path/out. Settings stay; `people` is the roster's text."""
     monkeypatch.setattr(Setting, "isolation", lambda self: None)
     monkeypatch.setattr(Setting, "require_hidden", lambda self, shown: None)
     monkeypatch.setattr("instructor.grading.fingerprint.Fingerprints", fingerprints)

@@ -1,4 +1,4 @@
-"""A container as Gradescope's, made of bubblewrap: root, and the system calls that Docker leaves."""
+"""A container as Gradescope's, made of bubblewrap: root, and system calls that Docker leaves."""
 
 import errno
 import json

@@ -29,7 +29,7 @@ def options(program):
 
 @pytest.fixture
 def start_cluster(tmp_path):
-    """Starts a scheduler and workers as documented; gives the scheduler's file and all processes."""
+    """Starts a scheduler and workers as documented; gives the scheduler's file and processes."""
     started, file = [], tmp_path / "scheduler.json"
 
     def run(workers, **environment):

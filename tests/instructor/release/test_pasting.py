@@ -104,7 +104,7 @@ def answered(module, name, ids):
 
 @functools.cache
 def questions(ids):
-    """Inputs and the right part of a reply, by what is asked; but for parts that the inputs have."""
+    """Inputs and the right part of a reply, by what is asked; but for parts that inputs have."""
     found, rounds = {}, [(id, round) for id in ids for round in Rounds().rounds(id)]
     for id, call in ((id, call) for id, round in rounds for call in round):
         inputs = {name: value for name, value in call.inputs.items() if value is not None}
