@@ -50,11 +50,9 @@ def take(tmp_path):
     return take
 
 
-@pytest.mark.parametrize("option", ["", "--bare", "--mirror", "packed", "inside", "renamed"])
+@pytest.mark.parametrize("option", ["", "--bare", "--mirror", "packed", "inside"])
 def test_the_last_commit_before_the_deadline_counts(tmp_path, origin, take, option):
     home = tmp_path / "class" / ("hw5-ada/repo" if option == "inside" else "hw5-ada")
-    if option == "renamed":  # the only branch counts, whatever its name
-        git(origin, "branch", "-m", "main", "work")
     clone(origin, home, *[option] * option.startswith("-"))
     if option == "packed":
         git(home, "gc", "--quiet")
@@ -112,6 +110,16 @@ def test_feedback_pushed_as_documented_changes_nothing(tmp_path, origin, take, m
     git(hers, "fetch", "--quiet")
     found, remarks, _ = take(at=None)
     assert found.submitted == parse_due(LATE) and not remarks
+
+
+def test_the_only_branch_counts_whatever_its_name_and_hash(tmp_path, take):
+    (origin := tmp_path / "o").mkdir()
+    git(origin, "init", "--quiet", "--object-format=sha256")
+    commit(origin, EARLY)
+    git(origin, "branch", "-m", "main", "work")
+    bare = clone(origin, tmp_path / "class" / "hw5-ada", "--bare")
+    git(bare, "symbolic-ref", "HEAD", "refs/heads/main")
+    assert take()[0].submitted == parse_due(EARLY)
 
 
 @pytest.mark.parametrize("pushed, other", [(EARLY, LAST_MINUTE), (LAST_MINUTE, EARLY)])
@@ -188,7 +196,7 @@ def test_no_submission_before_the_deadline(tmp_path, origin, take, when, files, 
     [
         (["--shared"], "borrows objects. Clone it without --shared"),
         (["--depth=1"], "git fetch --unshallow"),
-        (["--filter=blob:none", "--no-checkout"], AGAIN),
+        (["--filter=blob:none", "--no-checkout"], f"lacks model.py. {AGAIN}"),
     ],
 )
 def test_a_clone_that_is_not_whole_is_unreadable(tmp_path, origin, take, options, part):
@@ -280,6 +288,17 @@ def test_an_unreadable_clone_keeps_its_grade_or_has_none(tmp_path, grade, capsys
     assert (ben.total, ben.source) == (before.total, before.source)
     archives = {path.name[:3]: path.read_bytes() for path in tmp_path.glob("out/commits/*.zip")}
     assert all(f"# of {name}".encode() in archives[name] for name in ("ada", "ben"))
+
+
+def test_a_clone_that_was_somebody_elses_keeps_no_grade(tmp_path, grade):
+    classmate(tmp_path, "x"), classmate(tmp_path, "cy")
+    for owner in ("ada", "ben"):
+        text = "".join(f"{id},{'x' * (id == owner)}\n" for id in ("ada", "ben", "cy"))
+        grade("--only", people=f"id,github\n{text}")
+        assert bool(entries(tmp_path)["ada"].report) is (owner == "ada")
+        borrowed = tmp_path / "class/hw5-x/.git/objects/info/alternates"
+        borrowed.write_text("/elsewhere\n", encoding="utf-8")
+    assert not entries(tmp_path)["ben"].report
 
 
 def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, monkeypatch):
@@ -444,6 +463,7 @@ HARM = [  # what is done to a clone, perhaps the tree of its newest commit, and 
     (large_file, "model.py is larger than the limit"),
     (a_pipe, "links, devices"),
     (linked, "has links"),
+    (lambda own: (own / ".git/packed-refs").symlink_to("/dev/zero"), "links, devices"),
     (elsewhere, f"no folder, but names a repository elsewhere. {AGAIN}"),
     (lambda own: (own / ".git/reftable").mkdir(), "--ref-format=files"),
     (lambda own: (own / ".git/refs/heads/main").unlink(), "no branch: the clone was interrupted"),
@@ -463,3 +483,11 @@ def test_bombs_and_damage_end_in_a_sentence(tmp_path, own, take, harm, part, mon
     message = take()[1]
     assert part in message and message.endswith((".", "?"))
     assert not (tmp_path / "taken" / "ada.zip").exists()
+
+
+def test_names_of_branches_do_nothing_to_a_terminal(own, take):
+    git(own, "branch", "-m", "main", "\u202ered")
+    (own / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n", encoding="utf-8")
+    assert not take()[0].problem
+    shutil.copy(own / ".git/refs/heads/\u202ered", own / ".git/refs/heads/other")
+    assert "no branch [31mred, but other, red" in take()[1]
