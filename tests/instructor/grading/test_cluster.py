@@ -1,9 +1,10 @@
-"""Grading on a cluster: the same grades, and a sentence where it cannot be reached."""
+"""Grading on a cluster: the same grades, nobody else's code, and a sentence if it is lost."""
 
 import os
 import re
 import subprocess
 import sys
+import urllib.request
 
 import psutil
 import pytest
@@ -98,3 +99,32 @@ def test_a_scheduler_that_cannot_be_reached_is_a_sentence(tmp_path, monkeypatch,
     out = set_up(tmp_path / "out", submissions=["../class"])
     with pytest.raises(UserError, match=f"No Dask cluster at {scheduler} can grade: "):
         cli("grade", out, "--cluster", scheduler)
+
+
+@pytest.mark.full
+def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster, tmp_path):
+    block = next(block for block in DOCUMENT.split("```") if "openssl" in block)
+    for name in ("mine", "other"):
+        (home := tmp_path / name).mkdir()
+        words, own = ["bash", "-euc", block.replace("$ ", "")], {**os.environ, "HOME": str(home)}
+        subprocess.run(words, check=True, capture_output=True, env=own)
+    mine, other = ({"DASK_CONFIG": f"{tmp_path / who}/.config/dask"} for who in ("mine", "other"))
+    file, processes = start_cluster(1, **mine)
+    students(tmp_path / "class", 3)
+    out = set_up(tmp_path / "out", submissions=["../class"])
+    tls = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
+    tcp = tls.replace("tls:", "tcp:")
+    for address, environment in ((tls, PLAIN), (tls, other), (tcp, PLAIN), (tcp, mine)):
+        process = start("grade", out, "--cluster", address, **environment)
+        assert "No Dask cluster" in finish(process, code=2)
+    finish(start("grade", out, "--cluster", file, **mine))
+    assert len(verdicts(out)) == 3
+    family = [psutil.Process(process.pid) for process in processes]
+    family += [child for one in family for child in one.children(recursive=True)]
+    sockets = [socket for one in family for socket in one.net_connections("inet")]
+    addresses = [socket.laddr for socket in sockets if socket.status == "LISTEN"]
+    assert addresses and {address.ip for address in addresses} == {"127.0.0.1"}
+    for address in addresses:
+        for page in ("info/main/workers.html", "info/logs.html", "json/counts.json", "metrics"):
+            with pytest.raises(OSError):  # no such page, or it speaks TLS
+                urllib.request.urlopen(f"http://127.0.0.1:{address.port}/{page}", timeout=5)
