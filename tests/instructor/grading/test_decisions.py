@@ -285,6 +285,7 @@ def test_a_folder_of_version_2_becomes_files(tmp_path, grade):
         path.write_text("mine = 1\n", encoding="utf-8")
         with pytest.raises(UserError, match=f"{path} is in the way"):
             cli("grade", out)
+        assert path.read_text(encoding="utf-8") == "mine = 1\n"
         path.unlink()
     assert cli("grade", out) == 0
     settings = read_settings(out)

@@ -19,12 +19,20 @@ from instructor.grading.fingerprint import Fingerprints
 from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
 
 FULL = session.MANIFEST
-# the check that is added during the term, and one that is repeated
+# the check that is added during the term, and one that a slow machine fails, so it is repeated
 ADDED, AGAIN = "6f-0-basic", "5f-0-basic"
 PART = next(id for id, check in read_manifest(FULL).checks.items() if not check.coded)
 NAMES = [f"s{n:02}" for n in range(16)]
 ENDS = (0, 3)  # the exit codes of a completed command
 LONGEST = 1.5  # seconds until a command is disturbed, at most
+
+
+def slowly(task):
+    result = batch_work.run(task)
+    for check in result["report"]["checks"] if "report" in result else ():
+        if check["id"] == AGAIN and task.digest[0] in "02468ace":
+            check |= {"verdict": "timeout", "score": 0.0}
+    return result
 
 
 def play(folder, disturbed=0):
@@ -35,27 +43,27 @@ def play(folder, disturbed=0):
     settings = {"due": "2026-05-12 23:59 UTC", "late_percent": 10, "seed": 5}
     settings |= {"submissions": ["../first"], "roster": "../roster.csv"}
 
-    def grade(*words, manifest=FULL, **changes):
+    def grade(*words, manifest=FULL, work=batch_work.run, **changes):
         settings.update(changes)
         words = "grade", set_up(folder / "out", **settings), *words
         for _ in range(random.randint(0, disturbed)):
-            pid, end = _start(words, manifest), time.monotonic() + random.uniform(0, LONGEST)
+            pid, end = _start(words, manifest, work), time.monotonic() + random.uniform(0, LONGEST)
             while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 if time.monotonic() > end:
                     os.kill(pid, random.choice((signal.SIGKILL, signal.SIGINT)))
                     break
                 time.sleep(0.002)
             _code(pid)
-        code = _code(_start(words, manifest))
+        code = _code(_start(words, manifest, work))
         assert code in ENDS, f"{words} ended with {code}"
 
     def mark(marker, points, people):
         lines = [f"{person},{PART},{points},by {marker}" for person in people]
         decide(folder, *lines, file=f"written/{marker}.csv")
 
-    grade(manifest=less)
+    grade(manifest=less, work=slowly)
     mark("eva", 1, NAMES)
-    grade(manifest=less, submissions=["../first", "../second"])
+    grade(manifest=less, submissions=["../first", "../second"], work=slowly)
     grade("--again", AGAIN, manifest=less)
     grade()  # with one more check
     decide(folder, "s12,2,,,,ill", "s13,,yes,,,left", "s04,,,,1,found a fault")
@@ -99,7 +107,7 @@ def _code(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _start(words, manifest):
+def _start(words, manifest, work):
     pid = os.fork()
     if pid:
         return pid
@@ -112,7 +120,7 @@ def _start(words, manifest):
         os.dup2(quiet, 1)
         session.MANIFEST = graded_class.MANIFEST = manifest
         session.Setting.isolation = session.Setting.require_hidden = lambda *_: None
-        command.make_engine = lambda *_: batch_work.Here()
+        command.make_engine = lambda *_: batch_work.Here(work)
         errors = os.dup(2)
         os.dup2(quiet, 2)
         code = cli(*words)
