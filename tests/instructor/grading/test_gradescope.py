@@ -44,6 +44,11 @@ for path, mode in attacks:
         continue
     raise RuntimeError(LOOT + path)
 """
+# Without a user of its own, its threads are counted a few times a second.
+THREADS = """import threading, time
+for _ in range(100):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+time.sleep(1)"""
 
 
 # Without a user of its own, its threads are counted a few times a second.

@@ -1,5 +1,6 @@
 """Follows docs/adding-a-question.md to the letter, in a copy of the project."""
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,13 @@ pytestmark = pytest.mark.full  # each works on a copy that is made for them
 
 DOCUMENT = (ROOT / "docs" / "adding-a-question.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"`([\w/.-]+)`:\n\n```\w+\n(.*?)```", DOCUMENT, re.DOTALL)  # file, block
+PRINTS = """
+import json, instructor
+from autograder import read_manifest
+from checks.support.session import MANIFEST, Setting
+from instructor.grading.fingerprint import Fingerprints
+print(json.dumps(Fingerprints(read_manifest(MANIFEST), Setting(hidden=True)).wanted))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +71,8 @@ def test_it_is_graded(project, tmp_path, copied, old, new, code, shown):
     done = run(tmp_path if copied else project, "src/grader.py", "7a", "--submission", folder)
     assert done.returncode == code, done.stderr
     assert all(text in done.stdout for text in shown), done.stdout
+
+
+def test_nobody_is_graded_again_by_other_checks(project):
+    before, after = (json.loads(run(of, "-c", PRINTS).stdout) for of in (ROOT, project))
+    assert after == before | {"7a-0-basic": after["7a-0-basic"]} and len(before) > 100

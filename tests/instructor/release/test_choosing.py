@@ -14,6 +14,7 @@ from helpers import call, copy_reference
 from instructor import __main__ as program
 from instructor import course as course_module
 from instructor.course import Course, read_course
+from instructor.documents.sources import answer_sheet
 from instructor.release import build
 from instructor.release.leaks import text_of
 from instructor.release.smoke_test import commands
@@ -140,6 +141,14 @@ TRACES = [  # what may be a trace, in which courses it is one, and in which it i
 def test_traces_are_found(name, text, others, own):
     assert all(find_traces({name: text}, course) for course in others)
     assert not any(find_traces({name: text}, course) for course in own)
+
+
+def test_the_answer_sheet_has_the_boxes_of_its_problems():
+    boxes = re.compile(r"\\begin\{answerbox\}\{(\d)")
+    whole = boxes.findall(answer_sheet(WHOLE_COURSE))
+    for course in (FIRST, SECOND):
+        mine = [number for number in whole if number in course.numbers]
+        assert boxes.findall(answer_sheet(course)) == mine != []
 
 
 def test_the_upload_autograder_grades_the_problems_of_the_course(tmp_path, of_course):

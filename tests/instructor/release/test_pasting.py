@@ -121,15 +121,16 @@ def replies(calls):
 
 
 def functions(module):
-    """Its functions, static methods and probes, by name."""
+    """Its functions, methods (of nothing) and probes, by name."""
     named = {**vars(module)}
     for name, value in vars(module).items():
         if inspect.isclass(value):
             named |= {f"{name}.{inner}": method for inner, method in vars(value).items()}
     plain = {name: getattr(value, "__func__", value) for name, value in named.items()}
     plain |= {name: value.function for name, value in named.items() if isinstance(value, Probe)}
+    own = {name for name in named if "." in name and not isinstance(named[name], staticmethod)}
     return {
-        name: value
+        name: functools.partial(value, None) if name in own else value
         for name, value in plain.items()
         if inspect.isfunction(value) and value.__module__ == module.__name__
     }

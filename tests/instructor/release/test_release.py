@@ -163,6 +163,9 @@ def test_the_same_bytes_every_time(tmp_path):
         entries = archive.infolist()
     assert zipped == {f"transformer-assignment/{name}": mine[name] for name in mine}
     assert not archive.comment and not any(entry.comment or entry.extra for entry in entries)
+    assert [entry.filename for entry in entries] == sorted(zipped)
+    programs = [entry.filename for entry in entries if entry.external_attr >> 16 == 0o100755]
+    assert [name.split("/")[1] for name in programs] == ["collect_submission.sh", "run.sh"]
 
 
 def git(tree, *words):
@@ -177,6 +180,7 @@ def test_the_workflow_has_few_rights_and_its_command_works(tree, tmp_path):
     workflow = yaml.safe_load((tree / build.WORKFLOW).read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     (job,) = workflow["jobs"].values()
+    assert 0 < job["timeout-minutes"] <= 30
     assert job["steps"][0]["with"] == {"persist-credentials": False}
     paths = [path.removesuffix("/**") for path in workflow[True]["push"]["paths"]]  # True: on
     assert "src" in paths and all((tree / path).exists() for path in paths)
@@ -236,6 +240,12 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, f
     assert not {*train, *dev, *test} & shipped and not {*test} & {*train, *dev}
 
 
+def test_editors_show_the_checks(tree):
+    settings = json.loads((tree / ".vscode" / "settings.json").read_bytes())
+    (folder,) = settings["python.testing.pytestArgs"]
+    assert (tree / folder / "conftest.py").is_file()
+
+
 def lines_of(path):
     return path.read_text(encoding="utf-8").splitlines()
 
@@ -282,6 +292,7 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     "arguments, complaint",
     [
         ("used", "already exists"),
+        ("file", "already exists"),
         ("zipped", "already exists"),
         ("x.zip", "the zip is written beside it"),
         ("none/x", "not a folder"),
@@ -340,7 +351,7 @@ FULL = pytest.param(None, "The starter scores", marks=pytest.mark.full)
 
 @pytest.mark.parametrize("readme, says", [(True, "README does not have"), FULL])
 def test_a_wrong_readme_or_starter_fails_the_proof(files, tmp_path, monkeypatch, readme, says):
-    spoiled = {"README.md": b"nothing"}
+    spoiled = {"README.md": files["README.md"].replace(b"dataset.py namedata", b"x")}
     if not readme:
         monkeypatch.setattr(smoke_test, "commands", lambda manifest: ())
         spoiled = {"src/submission/dataset.py": (SOLUTION / "dataset.py").read_bytes()}
