@@ -113,7 +113,7 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster,
     students(tmp_path / "class", 3)
     out = set_up(tmp_path / "out", submissions=["../class"])
     tls = re.search(r"tls://[\d.:]+", file.read_text(encoding="utf-8"))[0]
-    tcp = tls.replace("tls:", "tcp:")
+    tcp = tls.replace("tls", "tcp")
     for address, environment in ((tls, PLAIN), (tls, other), (tcp, PLAIN), (tcp, mine)):
         process = start("grade", out, "--cluster", address, **environment)
         assert "No Dask cluster" in finish(process, code=2)

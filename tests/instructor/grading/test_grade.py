@@ -161,9 +161,7 @@ def test_a_state_that_cannot_be_used_is_left_as_it_is(tmp_path, graded, grade):
         assert path.read_bytes() == content
 
 
-def test_the_first_run_makes_the_files_that_people_edit_and_nobody_else_may_read(
-    tmp_path, grade, capsys
-):
+def test_a_first_run_makes_files_that_people_edit_and_others_cannot_read(tmp_path, grade, capsys):
     assert cli("grade", tmp_path / "new" / "folder") == 0
     assert str(tmp_path / "new" / "folder" / "settings.toml") in capsys.readouterr().out
     hand_in(tmp_path / "class", "ada_11_1_a.zip")

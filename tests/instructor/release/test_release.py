@@ -114,6 +114,8 @@ def test_its_documents_and_settings_are_for_students(files, tree):
     assert {*re.findall(r"--[a-z-]+", typed)} <= known
     assert {files[name].decode() for name in build.ASSISTANTS} == {COURSE.assistants}
     assert not {*build.ASSISTANTS} & build.release_files(Course("A title"), {}).keys()
+    (shown,) = json.loads(files[".vscode/settings.json"])["python.testing.pytestArgs"]
+    assert (tree / shown / "conftest.py").is_file()
     assert read_course(tree / "course.toml") == COURSE
     mine = tomllib.loads(files["pyproject.toml"].decode())
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -238,12 +240,6 @@ def test_a_cohort_has_people_of_its_own_and_answers_away_from_students(cohort, f
     shipped = set().union(*sentences(files, ROOT / "instructor" / "gold"))
     assert [len(train), len(dev), len(test)] == [2000, 500, 500]
     assert not {*train, *dev, *test} & shipped and not {*test} & {*train, *dev}
-
-
-def test_editors_show_the_checks(tree):
-    settings = json.loads((tree / ".vscode" / "settings.json").read_bytes())
-    (folder,) = settings["python.testing.pytestArgs"]
-    assert (tree / folder / "conftest.py").is_file()
 
 
 def lines_of(path):
