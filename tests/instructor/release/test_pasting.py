@@ -179,8 +179,6 @@ def equal(value, right):
         same = type(value) is type(right) and len(value) == len(right)
         return same and all(map(equal, value, right))
     right = right.data if isinstance(right, wire.Array) else right
-    if not isinstance(right, (np.ndarray, float)):
-        return type(value) is type(right) and value == right
     with contextlib.suppress(Exception):
         if not isinstance(right, (np.ndarray, float)):
             return type(value) is type(right) and value == right
