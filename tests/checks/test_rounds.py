@@ -198,7 +198,7 @@ def test_a_reply_is_right_or_says_why_not(got, says):
 def test_a_wrong_number_is_shown(got):
     """Without an index, which it has none of."""
     found = judge({"y": 2.0, "text": ""}, {"y": got, "text": ""})
-    assert f"should be 2; it is {got}, off by" in found[1] and "()" not in found[1]
+    assert f"should be 2; it is {got}, off by" in found.message and "()" not in found.message
 
 
 @pytest.mark.parametrize("asked", [TOY, replace(TOY, reply={})])

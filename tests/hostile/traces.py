@@ -7,6 +7,7 @@ import site
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from proof import ROOT
@@ -54,11 +55,10 @@ def judge() -> set[str]:
         for name in ("status", "limits", "oom_score_adj")
     )
     facts |= {limits, score, *(line for line in status.splitlines() if line.startswith(STATUS))}
+    opened = Counter()  # by kind: a student's process that was replaced has others
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the folder's own
-            # pipes are alike, and so are temporary files
-            target = re.split("[:#]", os.readlink(f"/proc/self/fd/{number}"))[0]
-            # matplotlib keeps fonts open, and closes them when it likes
-            if not target.endswith((".otf", ".ttf")):
-                facts.add(f"{number}: {target}")
-    return facts
+            opened[re.split("[:#]", os.readlink(f"/proc/self/fd/{number}"))[0]] += 1
+    # matplotlib keeps fonts open, and closes them when it likes
+    files = (path for path in opened if not path.endswith((".otf", ".ttf")))
+    return facts | {f"{opened[path]} open: {path}" for path in files}

@@ -247,7 +247,7 @@ def test_workers_ignore_ctrl_c_and_end_with_their_training(request):
     """Each epoch is more than a pipe holds."""
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": environment}
-    with subprocess.Popen([sys.executable, "-c", DRAWS], text=True, **pipes) as process:
+    with subprocess.Popen([sys.executable, "-c", DRAWS], encoding="utf-8", **pipes) as process:
         assert process.stdout.readline() == "0\n"
         workers = descendants(process.pid)
         request.addfinalizer(lambda: [os.kill(p, signal.SIGKILL) for p in workers if is_running(p)])
