@@ -87,6 +87,7 @@ def test_the_references_code_is_shown_to_nobody(grade, tmp_path):
         assert telling not in outcome.message + outcome.details + "".join(outcome.hints), id
 
 
+@pytest.mark.full
 def test_an_endless_function_leaves_time_for_it(grade, tmp_path):
     """Its checks alone could take longer than all may together."""
     folder = make((Fill("apply_rotary_emb", "while True: pass"),), tmp_path / "endless")

@@ -64,6 +64,7 @@ def until_graded(grading, part):
     return read
 
 
+@pytest.mark.full
 def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start_cluster, tmp_path):
     """A scheduler that is lost is a sentence."""
     file, processes = start_cluster(2, **PLAIN)
