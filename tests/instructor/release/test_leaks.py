@@ -50,7 +50,8 @@ def notebook(text):
 def zipped(text):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("1h-2-basic/0", f'{{"inputs": "{text}"}}')
+        name = zipfile.ZipInfo("1h-2-basic/0")  # of no time: all workers collect the same tests
+        file.writestr(name, f'{{"inputs": "{text}"}}', zipfile.ZIP_DEFLATED)
     return content.getvalue()
 
 
