@@ -336,7 +336,7 @@ def test_what_is_wrong_leaves_nothing(files, tmp_path, monkeypatch, name, text, 
 def test_a_release_that_is_stopped_leaves_nothing(tmp_path):
     words = [*"-m instructor release --no-handout --no-proof".split(), tmp_path / "release"]
     process = subprocess.Popen([sys.executable, *words], cwd=ROOT, stderr=subprocess.PIPE)
-    wait_until(lambda: process.poll() is not None or list(tmp_path.glob(".release-*")))
+    wait_until(lambda: process.poll() is not None or list(tmp_path.glob(".release-*/*")))
     process.terminate()
     assert b"Interrupted" in process.communicate(timeout=60)[1] and process.returncode == 130
     assert not list(tmp_path.iterdir())
