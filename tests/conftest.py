@@ -64,8 +64,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # programs that tests start write no wa
 
 
 MAKE_ROUNDS = """
+import sys
 from instructor.checks import secret, solving
-secret.staff_rounds(solving.all_questions())
+seed = None if secret.SEED.is_file() else int(sys.argv[1])
+secret.staff_rounds(solving.all_questions(), seed)
 """
 
 
@@ -74,10 +76,11 @@ def pytest_configure(config):
     EncodingWarning an error in our code: ruff sees a missing encoding only where a file is plainly
     a file.
     """
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        subprocess.run([sys.executable, "-c", MAKE_ROUNDS], cwd=ROOT, check=True)
     if config.option.seed is None:  # processes of xdist are given the options of the first
         config.option.seed = random.SystemRandom().randrange(2**31)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        words = [sys.executable, "-c", MAKE_ROUNDS, str(config.option.seed)]
+        subprocess.run(words, cwd=ROOT, check=True)
     config.option.hypothesis_seed = config.option.seed
     marks = config.option.markexpr
     if not config.getoption("--full") and "full" not in marks:
@@ -143,10 +146,10 @@ def submission():
 
 @pytest.fixture(autouse=True)
 def seed(request):
-    """The seed of this run; each test begins with it. A failure prints it."""
+    """The seed of this run, from which each test has draws of its own. A failure prints it."""
     value = request.config.option.seed
-    random.seed(value)
-    torch.manual_seed(value)
+    random.seed(f"{value} {request.node.nodeid}")
+    torch.manual_seed(random.randrange(2**63))
     print(f"random inputs: repeat them with --seed {value}")
     return value
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib
 import os
+import random
 import sys
 import tempfile
 from collections.abc import Callable
@@ -14,7 +15,7 @@ for entry in (ROOT / "src", ROOT, ROOT / "tests", ROOT / "tests" / "checks"):
     if str(entry) not in sys.path:
         sys.path.insert(0, str(entry))
 
-from autograder import Report, StudentProcess, Verdict, draw_seed, grade, read_manifest  # noqa: E402
+from autograder import Report, StudentProcess, Verdict, grade, read_manifest  # noqa: E402
 from autograder.trial import choose  # noqa: E402
 from checks.support.asked import by_reference  # noqa: E402
 from checks.support.context import Context  # noqa: E402
@@ -90,7 +91,7 @@ def grade_folder(
     selected = [check for check in MANIFEST.select([*names]) if check.coded]
     checks = [check for check in selected if artifacts or not check.artifacts]
     checks = [check for check in checks if slow or check.seconds <= SLOW]
-    seed = draw_seed() if seed is None else seed
+    seed = random.randrange(2**62) if seed is None else seed
     with tempfile.TemporaryDirectory(dir=STAGED.name) as staged:
         submission, notices = stage(folder, Path(staged))
         material = process, submission, seed, context_of(Path(staged))
