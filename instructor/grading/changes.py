@@ -123,8 +123,10 @@ def _of_person(old, new, worth, other):
     handed_in = [person["submission"] or ["", ""] for person in (old, new)]
     same = handed_in[0][1] == handed_in[1][1]
     if old is not NOBODY and not same:
-        why = "another one counts" if new["submission"] else "it is gone"
-        why = why if old["submission"] else "there was none"
+        if not new["submission"]:
+            why = "it is gone"
+        else:
+            why = "another one counts" if old["submission"] else "there was none"
         yield "submission", "", handed_in[0][0], handed_in[1][0], why
     if old["submission"] and same:
         yield from _of_checks(old, new, worth, other)
