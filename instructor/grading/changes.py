@@ -41,6 +41,8 @@ class Change:
             if not self.old:
                 return "a submission has come in"
             return "another submission counts" if self.new else "the submission is gone"
+        if self.what == self.new:  # an override that excuses
+            return f"{self.what} ({self.why})"
         item = f"{self.what} {self.item}".strip()
         old = f", was {self.old}" if self.old else ""
         return f"{item}: {self.new or 'none'}{old} ({self.why})"

@@ -93,6 +93,8 @@ NUMBERS = [
         "k, v, scale=1.0)\n    output = output.to(dtype)\n")), BOTH),
     slip("sparse-strides-within", "A stride within the window counts a second time.",
          edit(("if pattern.window < stride < T})", "if stride < T})")), BOTH),
+    slip("sparse-stride-of-window", "A stride as long as the window counts a second time.",
+         edit(("if pattern.window < stride < T})", "if pattern.window <= stride < T})")), BOTH),
     slip("sparse-global-in-window", "A global key in the window counts twice.",
          edit(("~is_local(to_global, pattern)", "torch.ones_like(to_global, dtype=torch.bool)")),
          BOTH),

@@ -59,13 +59,14 @@ def require_close(
         error = np.abs(got - expected)
         error = np.where(np.isnan(expected), 0, np.where(np.isfinite(error), error, np.inf))
         first = tuple(int(i) for i in np.argwhere(error > allowed)[0])
-        worst = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
-        message = (
-            f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} is "
-            f"allowed. The first wrong value is at index {first}: expected "
-            f"{_value(expected[first])}, got {_value(got[first])}."
-        )
-        if not error.ndim:  # a number
+        if error.ndim:
+            worst = tuple(int(i) for i in np.unravel_index(error.argmax(), error.shape))
+            message = (
+                f"{name}: off by up to {error.max():.3g} (at index {worst}), where {allowed:.1g} "
+                f"is allowed. The first wrong value is at index {first}: expected "
+                f"{_value(expected[first])}, got {_value(got[first])}."
+            )
+        else:
             message = (
                 f"{name} should be {_value(expected[()])}; it is {_value(got[()])}, off by "
                 f"{error:.3g}, where {allowed:.1g} is allowed."

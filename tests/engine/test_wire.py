@@ -18,6 +18,12 @@ def test_values_come_back(seed):
     assert wire.decode(wire.encode(Pair(1, [2]), LIMIT)) == (1, [2])
     value = {"a": [1, -2.5, None, True, "ä\u2047\x00", [], {}], 3: (1, (2,)), "nan": float("inf")}
     assert wire.decode(wire.encode(value, LIMIT)) == value
+    for shell in (lambda inner: {"a": inner}, lambda inner: (inner,), lambda inner: [inner]):
+        value = 1
+        for _ in range(wire.MAX_DEPTH):
+            value = shell(value)
+        assert wire.decode(wire.encode(value, LIMIT)) == value
+        assert wire.decode(wire.encode(shell(value), LIMIT)) != shell(value)  # one level too many
     parameter = torch.nn.Linear(2, 3).weight  # with gradients
     assert wire.decode(wire.encode(parameter, LIMIT)).data.shape == (3, 2)
 
@@ -62,6 +68,7 @@ def test_what_is_no_data_is_described(value, what):
 @pytest.mark.parametrize(
     "value",
     [torch.ones(LIMIT), torch.ones(1).expand(LIMIT), "x" * (LIMIT + 1), [np.ones(LIMIT // 9)] * 2],
+    ids=["a tensor", "an expanded one", "a text", "two arrays"],
 )
 def test_large_messages_are_refused(value):
     with pytest.raises(wire.WireError, match="larger"):

@@ -49,7 +49,7 @@ def edge_specs(rng) -> list[dict]:
         (n, 0, (5, 1), chosen),
         (n, n + 5, (), chosen),
         (n, 2, (n - 1, n, n + 7), (0, n - 1)),
-        (n, 3, (7, 7), (1,)),
+        (n, 3, (7, 3, 7), (1,)),
         (n, 1, (4,), range(n)),
     ]
     return [spec(*edge[:3], causal, edge[3]) for causal in (False, True) for edge in edges]

@@ -140,8 +140,8 @@ def stream(rng, layer: dict, cuts: int | list[int], max_global: int | None = 3, 
 
 @draws(STREAM, "6d-10-basic")
 def streams(rng):
-    """Some positions at a time, one, all at once; a call longer than the ring and than a block;
-    rotating; and in turns with another stream.
+    """Some positions at a time, one, all at once; a ring of one position; a call longer than the
+    ring and than a block; rotating; and in turns with another stream.
     """
     T = int(rng.integers(26, 31))
     plain = layer(rng, (3, 2), pattern(4, (11,)))
@@ -151,6 +151,7 @@ def streams(rng):
         stream(rng, plain, [1] * T, 4),
         stream(rng, layer(rng, (3, 2), pattern(3, (7, 19))), T, 4),
         stream(rng, layer(rng, (3, 2), pattern(6)), [T], 4),
+        stream(rng, layer(rng, (3, 2), pattern(0, (1,))), T, 4),
         stream(rng, layer(rng, (2, 3), pattern(2, (9, 4))), T, 4),
         stream(rng, layer(rng, (2, 1), pattern(12, (37,))), [1, 131, 6], 5),
         stream(rng, stretched, T),

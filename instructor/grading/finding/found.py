@@ -124,8 +124,9 @@ def keep_found(
     if roster.people:  # others have left
         lost &= {person.id for person in roster.people}
     if lost and not only:
+        who = f"{len(lost)} people" if len(lost) > 1 else "one person"
         raise UserError(
-            f"{len(lost)} people had a submission in the last run and have none now: "
+            f"What {who} had handed in at the last run is no longer there: "
             f"{', '.join(sorted(lost)[:5])}{' ...' * (len(lost) > 5)}. Nothing was graded. Put the "
             "files back, or add their folder to `submissions` in settings.toml. If they are "
             "gone on purpose, add --only: then what is there now counts, and nothing else."

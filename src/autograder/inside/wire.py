@@ -174,7 +174,7 @@ def decode(message: bytes | bytearray):
 
 def _rebuild(node, rest, used, depth):
     """The value of a JSON node, and how many bytes of `rest` have been used after it."""
-    if depth > 2 * MAX_DEPTH:
+    if depth > MAX_DEPTH + 1:  # there, encode() puts an "other"
         raise WireError("nested too deeply")
     if isinstance(node, str):
         return clean(node), used
@@ -190,10 +190,11 @@ def _rebuild(node, rest, used, depth):
         return items, used
     ((kind, content),) = node.items()
     if kind == "tuple":
-        items, used = _rebuild(list(content), rest, used, depth + 1)
+        items, used = _rebuild(list(content), rest, used, depth)
         return tuple(items), used
     if kind == "dict":
-        pairs, used = _rebuild([list(pair) for pair in content], rest, used, depth + 1)
+        # the list of pairs and each pair are no levels of the value
+        pairs, used = _rebuild([list(pair) for pair in content], rest, used, depth - 1)
         if not all(type(key) in KEYS for key, _ in pairs):
             raise WireError("a bad key")
         return dict(pairs), used
