@@ -72,8 +72,8 @@ MISTAKES = [
     misconception("scaling-over-queries", "The softmax goes over the queries.",
           scaling(top="scores.max(axis=0, keepdims=True)", axis="0"), (SMALL, SIZES)),
     edge("scaling-no-maximum",
-         "The softmax subtracts no maximum, or not each row's own: exponentials overflow, or all of "
-         "a row are 0.", scaling(top="0"), (EDGES,)),
+         "The softmax subtracts no maximum, or not each row's own: exponentials overflow, or all "
+         "of a row are 0.", scaling(top="0"), (EDGES,)),
     slip("scaling-float32-alone",
          "All is float32, which shows where the largest weights are nearly 1.",
          scaling(scores="q.astype(np.float32) @ k.astype(np.float32).T / divisor"), (EDGES,)),
