@@ -43,8 +43,9 @@ def run(args: argparse.Namespace) -> int:
             "Nobody writes code for these problems, so there is nothing to release: build the "
             "handout alone, with these problems in course.toml (handout/README.md)."
         )
-    out, archive = args.out.absolute(), args.out.absolute().with_name(args.out.name + ".zip")
-    gold = args.gold and args.gold.absolute()
+    out = Path(os.path.abspath(args.out))  # without .., and a link stays one
+    archive = out.with_name(out.name + ".zip")
+    gold = args.gold and Path(os.path.abspath(args.gold))
     _check_places(out, archive, gold, args.cohort)
     require_no_drift()
     files = build.release_files(course, build_handout() if args.handout else {})
