@@ -1,6 +1,7 @@
 """`python -m instructor documents`: updates what documents repeat from code, data and results.
 
 facts.py              points, titles, sizes and accuracies, by name
+numbers.py            the numbers in worked answers and in the handout's examples, computed
 tables.py             the generated parts of README.md and docs/*.md
 site.py               docs/site: the handout and a page of feedback
 """

@@ -20,6 +20,8 @@ from jobs.presets import GPU, LAPTOP
 from jobs.targets import JOBS, chosen
 
 GOLD = ROOT / "instructor" / "gold"
+# By key; not yet escaped for TeX. A list has the cells of a table's row.
+Facts = dict[str, str | list[str]]
 UNGRADED = ("1a", "1b", "2a", "2b", "2c")
 ROMAN = ("i", "ii", "iii", "iv", "v", "vi")
 MODELS = {"nopretrain": ("vanilla", False), "vanilla": ("vanilla", True), "rope": ("rope", True)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from common.files import UserError, read_text, write_text
 from instructor import ROOT
 from instructor.course import Course, read_course
-from instructor.documents.facts import escape, gather
+from instructor.documents.facts import Facts, escape, gather
 
 HANDOUT = ROOT / "handout"
 # The commands and environments whose first argument facts follow
@@ -52,12 +52,12 @@ class Sources:
     """The sources in a folder.
 
     Args:
-        facts: those of facts.py.
+        facts: those of facts.py and, for the whole handout, those of numbers.py.
         folder: the folder of main.tex.
         rubrics: the folder of answers and rubrics, for the edition that has them.
     """
 
-    def __init__(self, facts: dict[str, str], folder: Path = HANDOUT, rubrics: Path | None = None):
+    def __init__(self, facts: Facts, folder: Path = HANDOUT, rubrics: Path | None = None):
         self.facts, self.folder, self.rubrics = facts, folder, rubrics
         self.problems = [
             key.split()[1] for key in facts if re.fullmatch(r"problem \d+ chosen", key)
@@ -128,9 +128,10 @@ class Sources:
         if key not in self.facts:
             raise UserError(
                 f"{self.find(named)}: there is no fact {key!r}. Correct the name, or add it to "
-                "facts.py."
+                "facts.py or numbers.py."
             )
-        return escape(self.facts[key])
+        fact = self.facts[key]
+        return " & ".join(map(escape, [fact] if isinstance(fact, str) else fact))
 
 
 def answer_sheet(course: Course) -> str:
@@ -149,7 +150,9 @@ def run(args: argparse.Namespace) -> int:
     if args.sheet:
         text = answer_sheet(read_course(args.course))
     else:
-        text = Sources(gather(args.course), rubrics=args.rubrics).read()
+        from instructor.documents.numbers import compute  # imports torch: others need no numbers
+
+        text = Sources(gather(args.course) | compute(), rubrics=args.rubrics).read()
     args.out.parent.mkdir(parents=True, exist_ok=True)
     if not args.out.exists() or read_text(args.out) != text:
         write_text(args.out, text)

@@ -149,7 +149,8 @@ def _sources(folder: Path) -> str:
 
 
 def _prose(tex: str) -> list[str]:
-    """The texts between formulas and commands."""
+    """The texts between formulas and commands; facts, which are numbers, end none."""
+    tex = re.sub(r"\\fact\{[^{}]*\}", "", tex)
     return re.split(r"(?s)\$[^$]*\$|\\\[.*?\\\]|\\[A-Za-z]+\*?|[{}&\\]", tex)
 
 

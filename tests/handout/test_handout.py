@@ -19,6 +19,7 @@ from common.files import UserError
 from helpers import ROOT, pdftotext, require_tools
 from instructor.course import Course
 from instructor.documents import facts
+from instructor.documents.numbers import compute
 from instructor.documents.sources import Sources, answer_sheet
 from instructor.release import known_secrets, leaks
 from instructor.release.handout import build_handout, pages
@@ -161,7 +162,7 @@ def test_staff_get_answers_and_rubrics(solutions):
 def test_the_course_is_on_the_front_page(tmp_path):
     settings = tmp_path / "course.toml"
     settings.write_text(Course("A & B_c", "CS 99%", "Friday, #1").as_toml(), encoding="utf-8")
-    front = Sources(facts.gather(settings)).read().partition(r"\begin{document}")[2]
+    front = Sources(facts.gather(settings) | compute()).read().partition(r"\begin{document}")[2]
     for fact in (r" A \& B\_c\par", r"CS 99\%\par", r"Due: Friday, \#1\par"):
         assert fact in front
 
@@ -263,6 +264,11 @@ def test_a_fault_is_found_by_its_file(tmp_path):
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="^front/problem1.tex, line 2: there is no fact 'y'"):
         Sources({"problem 1 chosen": ""}, tmp_path).read()
+
+
+def test_a_fact_may_be_the_cells_of_a_row(tmp_path):
+    (tmp_path / "main.tex").write_text(r"Both & \fact{row} \\", encoding="utf-8")
+    assert Sources({"row": ["A & B", "5%"]}, tmp_path).read() == r"Both & A \& B & 5\% \\"
 
 
 def test_papers_have_one_name_each_and_their_year():

@@ -64,6 +64,8 @@ KEPT = read("gold/occupations/test.tsv").splitlines()[7].partition("\t")[0]
 SOLVED = json.loads(read("solution/problem5/hand_attention.json"))
 HAND = "problem5/hand_attention.json"
 PHRASE = re.search(r"(?:[a-z]{2,} ){7}", read("rubrics", "3a.tex"))[0].split()
+NUMBER = r"\\fact\{.*?\}"  # within a worked answer; its number has no part in the words
+NUMBERED = re.search(rf"(?:[a-z]+ ){{3}}{NUMBER}(?:\s[a-z]+){{4}}", read("rubrics", "6g.tex"))[0]
 FULL, LAPTOP = EDITIONS["full"][0], EDITIONS["laptop"][0]
 USER = getpass.getuser()
 PLANTS = [  # file, content, what is said of it
@@ -82,6 +84,7 @@ PLANTS = [  # file, content, what is said of it
     ("src/a.ipynb", notebook(body_of("dataset.py")), "the solution in dataset.py"),
     (Q1H, max(HIDDEN.splitlines(), key=len), "the hidden checks in q1h.py"),
     ("handout/handout.html", f"<p>{' <em>'.join(PHRASE)}", "a worked answer or a rubric"),
+    ("README.md", re.sub(NUMBER, "23", NUMBERED), "a worked answer or a rubric"),
     ("README.md", f"see\n{GOLD[3]}", "answer to a test question"),
     ("src/a.py", json.dumps([GOLD[7].split("\t")]), "answer to a test question"),
     ("src/checks/cases/1h.zip", zipped(GOLD[3]), "answer to a test question"),
