@@ -20,6 +20,7 @@ from jobs.presets import GPU, LAPTOP
 from jobs.problem1.models import new_model
 from jobs.problem5.scaling import gradient_of_w_q
 
+DATA = ROOT / "data" / LAPTOP.data
 # the sizes of 6a, and the record of 6d
 WIDTH, HEADS, HIDDEN = 512, 8, 2048
 RECORD, GLOBALS = 75_000, range(0, 75_000, 500)
@@ -47,13 +48,9 @@ def _cells(*numbers):
     return [f"{number:,}" for number in numbers]
 
 
-def _lines(path):
-    return read_text(path).splitlines()
-
-
 def _trainings(submission):
     """1: parameters and steps."""
-    people = len(_lines(ROOT / "data" / LAPTOP.data / "birth_places_train.tsv"))
+    people = len(read_text(DATA / "birth_places_train.tsv").splitlines())
     facts, trainings = {}, {"laptop scratch": (LAPTOP.finetune_from_scratch, people)}
     trainings["laptop pretrained"] = LAPTOP.finetune_pretrained, people
     for preset in (LAPTOP, GPU):
@@ -80,11 +77,11 @@ def _knowledge():
     for number, cells in enumerate(re.findall(row, about), start=1):
         facts[f"2a phrasings {number}"] = list(cells)
     answers, train = (
-        [row.split("\t")[1] for row in _lines(ROOT / "data" / LAPTOP.data / f"{name}.tsv")]
+        [row.split("\t")[1] for row in read_text(DATA / f"{name}.tsv").splitlines()]
         for name in ("birth_dev", "birth_places_train")
     )
     vanilla, rope, strangers = (
-        _lines(KEPT_RESULTS / f"{name}.dev.predictions")
+        read_text(KEPT_RESULTS / f"{name}.dev.predictions").splitlines()
         for name in ("vanilla.pretrain", "rope.pretrain", "vanilla.nopretrain")
     )
     right = [r == answer for r, answer in zip(rope, answers)]
@@ -140,9 +137,8 @@ def _positions():
 
     far = min(nearest(part) for part in np.array_split(np.arange(100, 200_001), 20))
     distances = {"4b nearest": nearest(range(1, 128), 256), "6c far": far}
-    distances |= {
-        f"6c by {name}": nearest([k]) for name, k in (("1", 1), ("2", 2), ("longest", longest))
-    }
+    distances |= {"6c by 1": nearest([1]), "6c by 2": nearest([2])}
+    distances["6c by longest"] = nearest([longest])
     facts = {name: f"{distance:.2f}" for name, distance in distances.items()}
     facts |= {"6c longest": f"{longest:,}", "6c last": f"{2 * pi / frequencies(WIDTH)[-1]:,.0f}"}
     return facts | {"4b period": f"{round(2 * pi / frequencies(256)[-1], -1):,.0f}"}
@@ -177,8 +173,7 @@ def _encoder():
     modules = {"fixed": fixed, "layer": fixed.layers[0], "learned": learned}
     modules["bag"] = encoder.BagOfWords(1000, 5)
     facts = {f"5e {name}": f"{_parameters(module):,}" for name, module in modules.items()}
-    facts["5h positions"] = f"{_parameters(learned) - _parameters(fixed)}"
-    return facts
+    return facts | {"5h positions": f"{_parameters(learned) - _parameters(fixed)}"}
 
 
 def _accounting():
@@ -204,9 +199,7 @@ def _sparse():
     estimates = n * 2 * w, 2 * g * n, 2 * 16 * n
     counts = n * row - w * (w + 1), 2 * g * n - g**2, 2 * sum(n - stride for stride in strides)
     exact, causal = (count(n, sparse.Pattern(causal=each), GLOBALS) for each in (False, True))
-    small, small_causal = (
-        count(16, sparse.Pattern(2, (4, 8), each), [0]) for each in (False, True)
-    )
+    few, few_causal = (count(16, sparse.Pattern(2, (4, 8), each), [0]) for each in (False, True))
     k, blocks = row + 2 * len(strides) + 2 * g, 2 * ceil(w / sparse.BLOCK) + 1
     attended = len(sparse.attended_positions(37_400, n, pattern, GLOBALS))
     estimate, full, full_causal = sum(estimates), n * n, n * (n + 1) / 2
@@ -217,7 +210,7 @@ def _sparse():
     facts |= {"6d exact": f"{exact:,}", "6d mean": f"{exact / n:,.1f}", "6d causal": f"{causal:,}"}
     facts |= {"6d factor": f"{full / exact:.1f}", "6d estimated factor": f"{full / estimate:.0f}"}
     facts |= {"6d causal factor": f"{full_causal / causal:.1f}"}
-    facts |= {"6d small": f"{small}", "6d small causal": f"{small_causal}"}
+    facts |= {"6d small": f"{few}", "6d small causal": f"{few_causal}"}
     facts |= {"6d k": f"{k:,}", "6d bound": f"{n * k:,}"}
     facts |= {"6d blocks": f"{blocks}", "6d keys of blocks": f"{blocks * sparse.BLOCK:,}"}
     other = attended - row - 2 * len(strides)
