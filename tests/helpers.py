@@ -12,6 +12,7 @@ import time
 from html.parser import HTMLParser
 from pathlib import Path
 from unittest import mock
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -166,36 +167,45 @@ class Page(HTMLParser):
         tags: each with its attributes, a dict.
         text: all of it, as it is; words: without styles and scripts, one space between two.
         links: what href and src lead to.
-        balanced: whether all tags are closed in their order.
+        tree: an element with the page in it, to be searched as XML is.
+        balanced: whether all tags are closed in their order, and have no attribute twice.
     """
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.open, self.links, self.balanced = [], [], [], True
+        self.tree = ElementTree.Element("page")
+        self.tags, self.open, self.links, self.balanced = [], [self.tree], [], True
         self.text = self.words = ""
         self.feed(text)
         self.close()
         self.words = " ".join(self.words.split())
-        self.balanced = self.balanced and not self.open
+        self.balanced = self.balanced and self.open == [self.tree]
 
     def handle_starttag(self, tag, attrs):
         self.handle_startendtag(tag, attrs)
-        if tag not in ("meta", "link", "br", "input"):
-            self.open.append(tag)
+        if tag not in ("meta", "link", "br", "input", "img", "hr", "col"):
+            self.open.append(self.open[-1][-1])
 
     def handle_startendtag(self, tag, attrs):
         self.words += " "
         self.tags.append((tag, dict(attrs)))
         self.links += [value for name, value in attrs if name in ("href", "src")]
+        self.balanced = self.balanced and len(dict(attrs)) == len(attrs)
+        ElementTree.SubElement(self.open[-1], tag, {name: value or "" for name, value in attrs})
 
     def handle_endtag(self, tag):
         self.words += " "
-        if not self.open or self.open.pop() != tag:
+        if self.open == [self.tree] or self.open.pop().tag != tag:
             self.balanced = False
 
     def handle_data(self, data):
         self.text += data
-        if self.open[-1:] not in (["style"], ["script"]):
+        last = self.open[-1]
+        if len(last):
+            last[-1].tail = (last[-1].tail or "") + data
+        else:
+            last.text = (last.text or "") + data
+        if last.tag not in ("style", "script"):
             self.words += data
 
 

@@ -7,15 +7,15 @@ import re
 import unicodedata
 from collections import Counter
 from io import BytesIO
-from xml.etree import ElementTree
 
 import pytest
 from fontTools.ttLib import TTFont
 
 from common.files import UserError
 from handout.html import convert
-from helpers import ROOT, call, require_tools
+from helpers import ROOT, Page, call, require_tools
 from instructor.documents import facts
+from instructor.documents.numbers import compute
 from instructor.documents.sources import Sources
 
 HANDOUT = ROOT / "handout"
@@ -25,11 +25,10 @@ LISTING = (
 
 
 def parse(html):
-    """The page as an XML tree: every element is closed, and no attribute is there twice."""
-    html = html.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "")
-    html = html.removeprefix("<!DOCTYPE html>").replace(" hidden>", ' hidden="">')
-    html = re.sub(r"(?s)(<(?:style|script)>)(.*?)(</)", r"\1<![CDATA[\2]]>\3", html)
-    return ElementTree.fromstring(re.sub(r"<((?:meta|img|br|hr|col)\b[^>]*?)/?>", r"<\1/>", html))
+    """The page's tree: every element is closed, and no attribute is there twice."""
+    page = Page(html)
+    assert page.balanced
+    return page.tree
 
 
 def text(element, *without):
@@ -68,7 +67,7 @@ def page(html):
 @pytest.fixture(scope="module")
 def sources():
     """The document with all that it includes, without comments."""
-    source = Sources(facts.gather()).read().partition(r"\begin{document}")[2]
+    source = Sources(facts.gather() | compute()).read().partition(r"\begin{document}")[2]
     return re.sub(rf"(?s)({LISTING})|(?<!\\)%[^\n]*", r"\1", source)
 
 
@@ -77,7 +76,8 @@ def sources():
 
 def test_it_is_one_file_that_needs_nothing(page, html):
     assert not elements(page, "link", "iframe", "object", "form", "input")
-    assert not re.search(r"@import|url\((?!data:font/woff;)|\son\w+=", html)
+    assert not re.search(r"@import|url\((?!data:font/woff;)", html)
+    assert not [name for part in page.iter() for name in part.attrib if name.startswith("on")]
     (script,) = elements(page, "script")
     assert not script.attrib
     assert not re.search(r"\b(?:import|fetch|eval)\b|XMLHttp|WebSocket", script.text)
