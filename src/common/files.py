@@ -101,7 +101,8 @@ def writing(path: Path):
         own = is_device or str(temporary) in (error.filename, error.filename2)
         if own or error.errno in DISK_IS_FULL:
             raise UserError(
-                f"{path} could not be written: {error.strerror}. Nothing was changed."
+                f"{path} could not be written: {error.strerror}. Nothing was changed. Check the "
+                "disk and the permissions."
             ) from error
         raise
     finally:

@@ -53,7 +53,7 @@ def run_small(args: argparse.Namespace) -> None:
         raise
     except Exception as error:
         if isinstance(error, AttributeError) and error.obj is student:
-            raise UserError(f"{student.__file__} has no {error.name}.") from None
+            raise UserError(f"{student.__file__} has no {error.name}. Restore it.") from None
         frames = traceback.extract_tb(error.__traceback__)
         frames = [frame for frame in frames if frame.filename == student.__file__]
         if not frames:
