@@ -148,6 +148,8 @@ def read_course(path: Path | None = None, title: str | None = None) -> Course:
         UserError: the file is missing or wrong.
     """
     path = path or SETTINGS
+    if not path.is_file():
+        raise UserError(f"{path} is no file. Name a course.toml, or restore it.")
     try:
         values = tomllib.loads(read_text(path))
         return Course(**values | ({} if title is None else {"title": title}))

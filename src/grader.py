@@ -148,7 +148,8 @@ def run(args: argparse.Namespace, stream) -> int:
     try:
         manifest = read_manifest(MANIFEST)
     except ManifestError as error:
-        raise UserError(str(error)) from None
+        said = str(error).removesuffix(".")
+        raise UserError(f"{said}. Correct {MANIFEST}, or the problem's part of it.") from None
     checks = choose_checks(args, manifest)
     color = hasattr(stream, "isatty") and stream.isatty() and "NO_COLOR" not in os.environ
     table = Table(stream, manifest, color)

@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from .grade_missing import grade_missing
     from .graded_class import class_of, decisions_of
     from .pages import write_reports
+    from .settings import NAME as SETTINGS
     from .settings import read_settings, seed_of
     from .summary import print_summary
     from .work import Task
@@ -52,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
     settings = read_settings(folder)
     _print_times(settings)
     setting = settings.for_checks(weak=args.allow_weak_isolation)
-    Context(folder, setting.preset, setting.data, setting.answers, {})  # checks the folders
+    try:
+        Context(folder, setting.preset, setting.data, setting.answers, {})  # checks the folders
+    except UserError as error:  # settings have the names of the options
+        raise UserError(f"{folder / SETTINGS}: {str(error).replace('--', '')}") from None
     roster = read_roster(settings.roster, settings.title) if settings.roster else Roster()
     matched = match_submissions(folder, settings, roster)
     people = {person.id: person for person in (*roster.people, *(who for _, who, _ in matched))}
@@ -127,6 +131,8 @@ def _make_class(folder: Path) -> bool:
                 "the class; the first run makes it, and the submissions are named in its "
                 f"{SETTINGS}."
             )
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file. Name a new folder for the class.")
         with private():
             folder.mkdir(parents=True, exist_ok=True)
             write_text(settings, TEMPLATE.read_text(encoding="utf-8"))

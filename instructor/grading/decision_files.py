@@ -179,7 +179,7 @@ class _Reader:
                     self.skipped.append(f"{path.name}, line {line}: {person!r} has left.")
             except ValueError as error:
                 raise UserError(
-                    harmless(f"{path}, line {line}: {error}. Nothing was changed.")
+                    harmless(f"{path}, line {line}: {error}. Correct it. Nothing was changed.")
                 ) from None
         return found
 

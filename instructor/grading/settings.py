@@ -83,7 +83,7 @@ def read_settings(folder: Path) -> Settings:
     try:
         given = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not TOML: {error}. Nothing was graded.") from None
+        raise UserError(f"{path} is not TOML: {error}. Correct it. Nothing was graded.") from None
     for name, value in given.items():
         if name not in defaults:
             hint = did_you_mean(name, defaults, f"The settings are {', '.join(defaults)}.")

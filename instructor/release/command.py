@@ -111,8 +111,8 @@ def _check_places(out, archive, gold, cohort):
     """Raise UserError if nothing can or should be written to these places."""
     if (cohort is None) != (gold is None):
         raise UserError(
-            "--cohort and --gold belong together: a new cohort has new answers, and they need a "
-            "folder away from students."
+            "--cohort and --gold belong together. Give both: a new cohort has new answers, and they "
+            "need a folder away from students."
         )
     if cohort is not None and cohort < SMALLEST:
         raise UserError(
@@ -125,7 +125,7 @@ def _check_places(out, archive, gold, cohort):
             f"release {out.stem}"
         )
     if gold and gold.resolve() in (out.resolve(), archive.resolve()):
-        raise UserError("--gold must be another folder than OUT: students get OUT.")
+        raise UserError("Choose another folder for --gold than OUT: students get OUT.")
     for path in filter(None, (out, archive, gold)):
         if os.path.lexists(path):
             raise UserError(f"{path} already exists. Remove it, or choose another place.")

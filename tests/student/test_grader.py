@@ -70,35 +70,6 @@ def test_choosing_checks():
         assert re.findall(r"\b\d[a-z]-\d+-[a-z]+\b", listed) == ids.split()
 
 
-REFUSED = [
-    ("6d-99", "There is no check or question '6d-99'. Did you mean 6d-9?"),
-    ("q1c", "Did you mean 1c?"),
-    ("zzz", "python src/grader.py --list shows them."),
-    ("3", "3: graded by hand. There is nothing to run"),
-    ("3 4 --watch", "3, 4: graded by hand."),
-    ("--next 3", "3: graded by hand."),
-    ("1f-6 --no-artifacts", "--no-artifacts leaves out all of 1f-6."),
-    ("5a --json {folder}", "{folder} is a folder. Check --json"),
-    ("1c-0-basic --summary nowhere/s.md", "is not a folder. Check --summary."),
-    ("--submission nowhere", "nowhere does not exist"),
-    ("--submission data", "it is not a submission"),
-    ("--artifacts nowhere", "nowhere does not exist. Check --artifacts."),
-    ("--data data", "--data also needs --preset"),
-    ("--data src --preset laptop", "wiki.txt does not exist. Check --data"),
-    ("--seed x", "must be a whole number from 0"),
-    ("--jsn x", "nrecognized arguments"),
-    ("5a --watch --debug", "--watch and --debug don't go together"),
-    ("5a --watch --submission upload.zip", "--watch needs a folder, and upload.zip is none"),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), REFUSED)
-def test_what_cannot_be_graded_is_said_at_once(words, message, tmp_path):
-    process = call(grader.main, *words.format(folder=tmp_path).split())
-    assert process.returncode == 2 and message.format(folder=tmp_path) in process.stderr
-    assert "\n  all " not in process.stdout and "Traceback" not in process.stderr
-
-
 def test_python_may_be_started_through_any_folder_and_finds_this_copys_hidden_checks(tmp_path):
     """Also where the command has "..", which an isolated process may not be able to follow."""
     other = tmp_path / "instructor"

@@ -349,23 +349,6 @@ def test_rosters_of_other_systems(tmp_path, text, ids, looked_up, encoding):
         assert (person.id if person.enrolled else "") == id.replace("_", " ")
 
 
-@pytest.mark.parametrize(
-    "text, part",
-    [
-        ("", "nobody in it"),
-        ("id,name\n", "nobody in it"),
-        ("color,size\n1,2\n", "none of the columns that identify"),
-        ("id,name\na,Ann\n,Bob\n", "line 3: Bob has no id"),
-        ("id,name\na,Ann\nb,Bob\nA,Al\n", "line 4: 'A' is also in line 2"),
-        ("Name,Email\nAnn,\n", "line 2: Ann has no id"),
-        ("id,name\na,J\udcf6rg\n", "line 2: this is not UTF-8"),
-    ],
-)
-def test_a_bad_roster_is_refused_with_its_line(tmp_path, text, part):
-    with pytest.raises(UserError, match=part):
-        roster(tmp_path, text)
-
-
 # When it was due
 
 

@@ -186,35 +186,6 @@ def test_a_first_run_makes_files_that_people_edit_and_others_cannot_read(tmp_pat
     assert not (tmp_path / "settings.toml").exists()
 
 
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"submissions": ["missing"]}, "does not exist"),
-        ({"submissions": ["EMPTY"]}, "no submissions"),
-        ({"submissions": [".."]}, "inside the submissions"),
-        ({"submissions": "class"}, "list of folders"),
-        ({"due": "soon"}, "due: 'soon' is not a due date"),
-        ({"at": "2026-12-01"}, "there are no clones"),
-        ({"roster": "nobody.csv"}, "nobody.csv"),
-        ({"workers": 1.5}, "whole number of at least 0"),
-        ({"late_cap": 101}, "late_cap should be a number from 0 to 100"),
-        ({"late_percent": True}, "late_percent should be a number"),
-        ({"keep": "first"}, "'latest' or 'best'"),
-        ({"apart": "no"}, "true or false"),
-        ({"seed": "x"}, "seed should be a whole number"),
-        ({"gold": "nowhere"}, "nowhere is not a folder"),
-        ({"dew": "2026-12-01"}, "no setting 'dew'. Did you mean due?"),
-        ({"due = tomorrow #": ""}, "settings.toml is not TOML"),
-    ],
-)
-def test_mistakes_in_the_settings(tmp_path, grade, settings, message):
-    (tmp_path / "out" / "EMPTY").mkdir(parents=True)
-    students(tmp_path / "class", 1)
-    with pytest.raises(UserError, match=re.escape(message)):
-        grade(**settings)
-    assert not (tmp_path / "out" / "class.html").exists()
-
-
 def test_names_of_any_kind(tmp_path, grade, capsys, monkeypatch):
     monkeypatch.undo()  # a zip is taken in as always
     names = ["José Ñandú", "李雷", "a'b\"c", "two\nlines", "<b>bold", "=1+2", "A", "a", "x" * 200]

@@ -54,25 +54,6 @@ def run(tree, *words):
     return done.stdout + done.stderr, done.returncode
 
 
-@pytest.mark.parametrize(
-    "problems, given, complaint",
-    [
-        ((5, 6), (), 'builds on 1h. In course.toml, add problem 1, or write given = ["1h"]'),
-        ((6,), (), "Question 6g builds on 1h"),
-        ((1, 9), (), "no problem 9: the problems are 1, 2, 3, 4, 5, 6"),
-        ((2, 3, 5), (), "Problem 2 is about results of problem 1"),
-        ((3, 4), (), "Nobody writes code"),
-        ((1, 6), ("1h",), "1h should be given, but none of these problems"),
-        ((), ("1h",), "1h should be given"),
-    ],
-)
-def test_a_set_that_makes_no_sense_is_refused(tmp_path, of_course, problems, given, complaint):
-    of_course(Course("T", problems=problems, given=given))
-    done = call(program.main, "release", tmp_path / "x", "--no-proof", "--no-handout")
-    assert done.returncode == 2 and complaint in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_is_lent_belongs_to_the_questions_that_are_built_on():
     for number in PROBLEMS:
         questions = WHOLE.only([number]).questions

@@ -123,27 +123,6 @@ def test_its_documents_and_settings_are_for_students(files, tree):
     assert "optional-dependencies" not in mine["project"] and "pytest" not in mine["tool"]
 
 
-WRONG = {
-    "title = 1": "line of text",
-    "title = 'a'\nassistants = 1": "assistants should be text",
-    "title = ' '": "no title",
-    "course = 'x'": "nothing else",
-    "title = 'a'\nteacher = 'b'": "teacher",
-    "title": "nothing else",
-    "title = 'a'\ndue = 'two\\nlines'": "due should be one line",
-    "title = 'a'\nproblems = 1": "should be a list such as",
-    "title = 'a'\nproblems = ['1']": "should be a list such as",
-    "title = 'a'\ngiven = '1h'": "should be a list such as",
-}
-
-
-def test_wrong_settings_of_the_course_are_named(tmp_path):
-    for text, complaint in WRONG.items():
-        (tmp_path / "course.toml").write_text(text.replace("'", '"'), encoding="utf-8")
-        with pytest.raises(UserError, match=complaint):
-            read_course(tmp_path / "course.toml")
-
-
 @pytest.mark.full
 def test_the_same_bytes_every_time(tmp_path):
     """With another umask, time zone, language, day and name of OUT."""
@@ -282,32 +261,6 @@ def test_the_answers_and_seeds_of_a_cohort_do_not_leak(cohort):
     places = "\n".join(row.split("\t")[1] for row in rows[-12:])
     for text in (rows[0], sentence, places, *map(str, seeds)):
         assert leaks.find_leaks({"README.md": text}, secrets)
-
-
-@pytest.mark.parametrize(
-    "arguments, complaint",
-    [
-        ("used", "already exists"),
-        ("file", "already exists"),
-        ("zipped", "already exists"),
-        ("x.zip", "the zip is written beside it"),
-        ("none/x", "not a folder"),
-        (f"x --cohort {COHORT}", "belong together"),
-        ("x --gold g", "belong together"),
-        ("x --cohort 7 --gold g", "could be guessed"),
-        (f"x --cohort {COHORT} --gold x", "another folder than OUT"),
-        (f"x --cohort {COHORT} --gold x/g", "not a folder"),
-        (f"used/x --cohort {COHORT} --gold used", "already exists"),
-    ],
-)
-def test_mistakes_are_told_and_lose_nothing(tmp_path, arguments, complaint):
-    (tmp_path / "used").mkdir()
-    for name in ("used/mine", "file", "zipped.zip"):
-        (tmp_path / name).write_text("mine", encoding="utf-8")
-    before = {*tmp_path.rglob("*")}
-    done = command("--no-proof", *arguments.split(), cwd=tmp_path)
-    assert done.returncode == 2 and complaint in done.stderr
-    assert {*tmp_path.rglob("*")} == before
 
 
 def test_a_starter_that_is_not_the_generator_s_is_not_released(tmp_path, monkeypatch):
