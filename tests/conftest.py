@@ -180,7 +180,7 @@ def tiny_model(submission):
 
 @pytest.fixture
 def fresh(submission):
-    """A function that makes a trainer of a new small model, always the same; settings are keywords."""
+    """A function that makes a trainer of a new small model, always the same, with settings."""
 
     def make(dataset=None, rope=False, init=5, **settings):
         torch.manual_seed(init)

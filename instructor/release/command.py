@@ -111,7 +111,7 @@ def _check_places(out, archive, gold, cohort):
     """Raise UserError if nothing can or should be written to these places."""
     if (cohort is None) != (gold is None):
         raise UserError(
-            "--cohort and --gold belong together. Give both: a new cohort has new answers, and they "
+            "--cohort and --gold belong together. Give both: a new cohort has new answers, which "
             "need a folder away from students."
         )
     if cohort is not None and cohort < SMALLEST:

@@ -272,7 +272,7 @@ def test_hidden_checks_keep_their_secrets(process, tmp_path):
 def test_basic_checks_do_not_learn_which_import_hung_in_a_hidden_one(
     process, tmp_path, monkeypatch
 ):
-    """The submission could choose that by the hidden inputs, and basic checks' messages are read."""
+    """The submission could choose that by hidden inputs, and basic checks' messages are read."""
     source = "def answer(x):\n    exec(compile('while True: pass', __file__, 'exec'))\n" * 2
     told, call = [], process.call
 

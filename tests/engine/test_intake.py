@@ -153,7 +153,8 @@ HOMES = {  # the names in a zip, of which only the first is taken; and what the 
     " a/README.md a/tests/model.py | src/helper.py src/checks/ README.md tests/",
     "two of that name": "a/model.py a/submission/helper.py a/old/submission/helper.py README.md"
     " | a/submission/ a/old/ README.md",
-    "a stray file": "src/submission/model.py helper.py old/src/submission/model.py | helper.py old/",
+    "a stray file": "src/submission/model.py helper.py old/src/submission/model.py"
+    " | helper.py old/",
     "hidden ones": "code/model.py .venv/model.py | .venv/",
     "a folder of a file's name": "helper.py model.py/runs copy/model.py | model.py/ copy/",
     "what a Mac adds": "a/model.py __MACOSX/a/._model.py a/.DS_Store a/__pycache__/model.pyc |",

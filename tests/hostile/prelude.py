@@ -9,7 +9,7 @@ import struct
 import sys
 import time
 
-# A new token for each attack, which all that it leaves must contain; folders; two sockets' addresses
+# A new token for each attack, which all that it leaves must contain; folders; sockets' addresses
 MARK = ROOT = HIDDEN = GOLD = OTHER = FOLDER = HOME = UNIX = ABSTRACT = ""
 JUDGE = KEY = PORT = 0  # a process; the first of 20 keys in the kernel; a TCP socket's port
 LIMIT = 300  # MiB, of the attacks on memory

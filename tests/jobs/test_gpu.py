@@ -1,4 +1,4 @@
-"""train_on_gpu.ipynb and the measurements on a GPU, without one. Colab and Kaggle are not played."""
+"""train_on_gpu.ipynb and the measurements on a GPU, without one; not on Colab and Kaggle."""
 
 import os
 import shutil

@@ -295,7 +295,8 @@ def test_sections_side_by_side():
 
 CUT = """[...document.querySelectorAll("caption, h2, p, summary")].filter(one => {
   const box = one.getBoundingClientRect();
-  return box.width && (box.left < 0 || box.right > innerWidth || one.scrollWidth > one.clientWidth + 1);
+  const wide = one.scrollWidth > one.clientWidth + 1;
+  return box.width && (box.left < 0 || box.right > innerWidth || wide);
 }).map(one => one.textContent)"""
 
 

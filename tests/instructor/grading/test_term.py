@@ -16,7 +16,7 @@ from autograder import read_manifest
 from checks.support import session
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
-from instructor.grading.pages import class_page, student_page  # noqa: F401  (imported before forking)
+from instructor.grading.pages import class_page, student_page  # noqa: F401  (before forking)
 
 FULL = session.MANIFEST
 # the check that is added during the term, and one that a slow machine fails, so it is repeated

@@ -174,7 +174,8 @@ def test_every_place_is_a_stub_that_names_its_question_or_a_number_to_fill_in():
         f"# [part 1c]\n    {START}\n    return 1\n",
         f"{START}\n    return 1\n    {END}\n",
         f"# [part 1c]\n    {END}\n    return 1\n",
-        f"# [part 1c]\n    {START}\n    {END}\n    pass\n\ndef g():\n    {START}\n    {END}\n    pass",
+        f"# [part 1c]\n    {START}\n    {END}\n    pass\n\n"
+        f"def g():\n    {START}\n    {END}\n    pass",
     ],
 )
 def test_bad_markers_are_refused(body):

@@ -18,7 +18,9 @@ freqs_cis = freqs_cis.view(1, 1, seq_len, -1)
 rotated_x = torch.view_as_real(x_ * freqs_cis).flatten(3).type_as(x)
 === complex_in_the_widest_format: complex numbers of the precision of x; the table in complex128
 --- precompute_rotary_emb
-angles = torch.arange(max_positions).double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2).double() / dim)
+angles = torch.arange(max_positions).double()[:, None] * 10000.0 ** (
+    -torch.arange(0, dim, 2).double() / dim
+)
 z = torch.exp(1j * angles)
 rope_cache = torch.stack([z.real, z.imag], dim=-1).to(torch.float32)
 --- apply_rotary_emb
@@ -40,7 +42,9 @@ def rotate_pairs(x):
 def apply_rotary_emb(
 --- precompute_rotary_emb
 freqs = torch.exp(-math.log(10000.0) * torch.arange(0, dim, 2, dtype=torch.float) / dim)
-positions, freqs = torch.meshgrid(torch.arange(max_positions, dtype=torch.float), freqs, indexing="ij")
+positions, freqs = torch.meshgrid(
+    torch.arange(max_positions, dtype=torch.float), freqs, indexing="ij"
+)
 angles = positions * freqs
 rope_cache = torch.stack((angles.cos(), angles.sin()), dim=2)
 --- apply_rotary_emb

@@ -118,7 +118,9 @@ start = int(torch.randint(0, length - masked + 1, (1,)))
 prefix, content, suffix = ids[:length].split([start, masked, length - start - masked])
 mask = ids.new_tensor([self.stoi[self.MASK_CHAR]])
 ids = torch.cat([prefix, mask, suffix, mask, content, mask])
-ids = torch.nn.functional.pad(ids, (0, self.block_size + 1 - len(ids)), value=self.stoi[self.PAD_CHAR])
+ids = torch.nn.functional.pad(
+    ids, (0, self.block_size + 1 - len(ids)), value=self.stoi[self.PAD_CHAR]
+)
 x, y = ids.unfold(0, self.block_size, 1)
 ''', GETITEM)
 

@@ -5,9 +5,20 @@ from right import read
 RIGHT = read(r'''
 === all_settings: a list for a pair; the caller's config gets RoPE; weights loaded after Trainer()
 --- pretrain
-tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, betas=[0.9, 0.95], grad_norm_clip=1.0,
-                      weight_decay=0.1, lr_decay=True, warmup_tokens=10240, num_workers=4, ckpt_path=None, writer=writer,
-                      final_tokens=200 * len(pretrain_dataset) * block_size)
+tconf = TrainerConfig(
+    max_epochs=650,
+    batch_size=128,
+    learning_rate=pretrain_lr,
+    betas=[0.9, 0.95],
+    grad_norm_clip=1.0,
+    weight_decay=0.1,
+    lr_decay=True,
+    warmup_tokens=10240,
+    num_workers=4,
+    ckpt_path=None,
+    writer=writer,
+    final_tokens=200 * len(pretrain_dataset) * block_size,
+)
 trainer_obj = Trainer(model=model, train_dataset=pretrain_dataset, test_dataset=None, config=tconf)
 --- initialize_rope_model
 mconf.rope = True
@@ -19,9 +30,16 @@ with open(finetune_corpus_path, "r", encoding="utf-8") as f:
     corpus = f.read()
 finetune_dataset = NameDataset(corpus, pretrain_dataset)
 from_scratch = reading_params_path is None
-tconf = TrainerConfig(max_epochs=75 if from_scratch else 10, batch_size=256, learning_rate=finetune_lr, lr_decay=True,
-                      warmup_tokens=512 * 20, final_tokens=200 * len(pretrain_dataset) * block_size, num_workers=4,
-                      writer=writer)
+tconf = TrainerConfig(
+    max_epochs=75 if from_scratch else 10,
+    batch_size=256,
+    learning_rate=finetune_lr,
+    lr_decay=True,
+    warmup_tokens=512 * 20,
+    final_tokens=200 * len(pretrain_dataset) * block_size,
+    num_workers=4,
+    writer=writer,
+)
 trainer_obj = Trainer(model, finetune_dataset, None, tconf)
 if not from_scratch:
     trainer_obj.model.load_state_dict(pretrained)
@@ -64,12 +82,28 @@ model.load_state_dict(torch.load(reading_params_path, map_location=device))
 --- finetune 1d
 dataset = NameDataset(open(finetune_corpus_path, encoding="utf-8").read(), pretrain_dataset)
 if reading_params_path is None:
-    tconf = TrainerConfig(max_epochs=75, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
-                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
+    tconf = TrainerConfig(
+        max_epochs=75,
+        batch_size=256,
+        learning_rate=finetune_lr,
+        lr_decay=True,
+        warmup_tokens=512 * 20,
+        final_tokens=200 * len(pretrain_dataset) * block_size,
+        num_workers=4,
+        writer=writer,
+    )
     trainer_obj = Trainer(model, dataset, None, tconf)
 else:
-    tconf = TrainerConfig(max_epochs=10, batch_size=256, learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512*20,
-                          final_tokens=200*len(pretrain_dataset)*block_size, num_workers=4, writer=writer)
+    tconf = TrainerConfig(
+        max_epochs=10,
+        batch_size=256,
+        learning_rate=finetune_lr,
+        lr_decay=True,
+        warmup_tokens=512 * 20,
+        final_tokens=200 * len(pretrain_dataset) * block_size,
+        num_workers=4,
+        writer=writer,
+    )
     trainer_obj = Trainer(model, dataset, None, tconf)
 --- train
 trainer_obj.train()
@@ -81,7 +115,8 @@ import copy
 from pathlib import Path
 --- helper.py: def initialize_vanilla_model(
 def _settings(n_documents, block_size, epochs_of_decay):
-    return dict(lr_decay=True, warmup_tokens=512 * 20, final_tokens=epochs_of_decay * n_documents * block_size)
+    final_tokens = epochs_of_decay * n_documents * block_size
+    return dict(lr_decay=True, warmup_tokens=512 * 20, final_tokens=final_tokens)
 
 
 def initialize_vanilla_model(
@@ -91,8 +126,13 @@ missing, unexpected = model.load_state_dict(weights)
 assert not missing and not unexpected
 --- finetune 1d
 rows = Path(finetune_corpus_path).read_text(encoding="utf-8")
-tconf = TrainerConfig(max_epochs=10 if reading_params_path is not None else 75, batch_size=256, learning_rate=finetune_lr,
-                      writer=writer, **_settings(len(pretrain_dataset), block_size, 200))
+tconf = TrainerConfig(
+    max_epochs=10 if reading_params_path is not None else 75,
+    batch_size=256,
+    learning_rate=finetune_lr,
+    writer=writer,
+    **_settings(len(pretrain_dataset), block_size, 200),
+)
 trainer_obj = Trainer(model, NameDataset(rows, pretrain_dataset), None, tconf)
 --- pretrain
 tconf = TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, writer=writer,
@@ -115,9 +155,17 @@ from .dataset import CharCorruptionDataset
 --- initialize_vanilla_model
 model = model_module.GPT(config=mconf)
 --- initialize_rope_model
-rope_conf = model_module.GPTConfig(mconf.vocab_size, mconf.block_size, n_layer=mconf.n_layer, n_head=mconf.n_head,
-                                   n_embd=mconf.n_embd, embd_pdrop=mconf.embd_pdrop, resid_pdrop=mconf.resid_pdrop,
-                                   attn_pdrop=mconf.attn_pdrop, rope=True)
+rope_conf = model_module.GPTConfig(
+    mconf.vocab_size,
+    mconf.block_size,
+    n_layer=mconf.n_layer,
+    n_head=mconf.n_head,
+    n_embd=mconf.n_embd,
+    embd_pdrop=mconf.embd_pdrop,
+    resid_pdrop=mconf.resid_pdrop,
+    attn_pdrop=mconf.attn_pdrop,
+    rope=True,
+)
 model = model_module.GPT(rope_conf)
 --- finetune 1f
 state_dict = torch.load(reading_params_path, map_location=lambda storage, location: storage)
@@ -125,9 +173,15 @@ model.load_state_dict(state_dict, strict=True)
 --- finetune 1d
 with open(finetune_corpus_path, mode="rt", encoding="utf8") as handle:
     questions = dataset.NameDataset(data=handle.read(), pretraining_dataset=pretrain_dataset)
-tconf = trainer.TrainerConfig(max_epochs={True: 75, False: 10}[reading_params_path is None], batch_size=256,
-                              learning_rate=finetune_lr, lr_decay=True, warmup_tokens=512 * 20,
-                              final_tokens=200 * len(pretrain_dataset) * block_size, writer=writer)
+tconf = trainer.TrainerConfig(
+    max_epochs={True: 75, False: 10}[reading_params_path is None],
+    batch_size=256,
+    learning_rate=finetune_lr,
+    lr_decay=True,
+    warmup_tokens=512 * 20,
+    final_tokens=200 * len(pretrain_dataset) * block_size,
+    writer=writer,
+)
 trainer_obj = trainer.Trainer(model=model, train_dataset=questions, test_dataset=None, config=tconf)
 === epochs_set_in_the_load_branch: epochs are decided where weights are read; places return
 --- finetune 1f

@@ -5,7 +5,8 @@ from right import read
 RIGHT = read(r'''
 === semicolons_and_walrus: as short as can be
 --- CharCorruptionDataset.__getitem__
-n = len(d := self.data[idx][:random.randint(4, (B := self.block_size) * 3 // 4)]); M = self.MASK_CHAR
+n = len(d := self.data[idx][: random.randint(4, (B := self.block_size) * 3 // 4)])
+M = self.MASK_CHAR
 i = random.randint(0, n - (m := random.randint(1, max(1, 2 * ((n + 2) // 4) - 1)))); j = i + m
 s = d[:i] + M + d[j:] + M + d[i:j] + M; s += self.PAD_CHAR * (B + 1 - len(s))
 t = torch.tensor([*map(self.stoi.__getitem__, s)]); x = t[:-1]; y = t[1:]
@@ -16,17 +17,36 @@ c = copy.copy(mconf); c.rope = True; return GPT(c)
 --- finetune 1f
 model.load_state_dict(torch.load(reading_params_path, 'cpu'))
 --- finetune 1d
-tconf = TrainerConfig(max_epochs=(75, 10)[reading_params_path is not None], batch_size=256, learning_rate=finetune_lr,
-                      lr_decay=True, warmup_tokens=10_240, final_tokens=200 * len(pretrain_dataset) * block_size,
-                      writer=writer)
-trainer_obj = Trainer(model, NameDataset(open(finetune_corpus_path).read(), pretrain_dataset), None, tconf)
+tconf = TrainerConfig(
+    max_epochs=(75, 10)[reading_params_path is not None],
+    batch_size=256,
+    learning_rate=finetune_lr,
+    lr_decay=True,
+    warmup_tokens=10_240,
+    final_tokens=200 * len(pretrain_dataset) * block_size,
+    writer=writer,
+)
+trainer_obj = Trainer(
+    model, NameDataset(open(finetune_corpus_path).read(), pretrain_dataset), None, tconf
+)
 --- pretrain
-return (c := TrainerConfig(max_epochs=650, batch_size=128, learning_rate=pretrain_lr, lr_decay=True, warmup_tokens=10_240,
-                           final_tokens=650 * len(pretrain_dataset) * block_size, writer=writer)), Trainer(model, pretrain_dataset, None, c)
+return (
+    c := TrainerConfig(
+        max_epochs=650,
+        batch_size=128,
+        learning_rate=pretrain_lr,
+        lr_decay=True,
+        warmup_tokens=10_240,
+        final_tokens=650 * len(pretrain_dataset) * block_size,
+        writer=writer,
+    )
+), Trainer(model, pretrain_dataset, None, c)
 --- train
-trainer_obj.train(); torch.save({k: v.cpu() for k, v in model.state_dict().items()}, writing_params_path)
+trainer_obj.train()
+torch.save({k: v.cpu() for k, v in model.state_dict().items()}, writing_params_path)
 --- precompute_rotary_emb
-a = torch.arange(max_positions)[:, None] / 10000 ** (torch.arange(0, dim, 2) / dim); c, s = a.cos(), a.sin()
+a = torch.arange(max_positions)[:, None] / 10000 ** (torch.arange(0, dim, 2) / dim)
+c, s = a.cos(), a.sin()
 rope_cache = torch.stack((c, s), -1)
 --- apply_rotary_emb
 c, s = rope_cache[:x.size(2)].unbind(-1); a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
@@ -71,7 +91,10 @@ except FileNotFoundError:
 def angle(t, i):
     return t / 10000 ** (2 * i / dim)
 
-table = [[(math.cos(angle(t, i)), math.sin(angle(t, i))) for i in range(dim // 2)] for t in range(max_positions)]
+table = [
+    [(math.cos(angle(t, i)), math.sin(angle(t, i))) for i in range(dim // 2)]
+    for t in range(max_positions)
+]
 rope_cache = torch.tensor(table, dtype=torch.float32)
 --- CausalSelfAttention
 per_head = self.key.out_features // self.n_head
@@ -149,8 +172,14 @@ truncated = document[:np.random.choice(lengths)]
 size = len(truncated)
 masked_size = int(np.clip(np.random.binomial(size, 0.25), 1, size))
 offset = np.random.randint(size - masked_size + 1)
-prefix, masked, suffix = truncated[:offset], truncated[offset:offset + masked_size], truncated[offset + masked_size:]
-sequence: List[str] = list(itertools.chain(prefix, self.MASK_CHAR, suffix, self.MASK_CHAR, masked, self.MASK_CHAR))
+prefix, masked, suffix = (
+    truncated[:offset],
+    truncated[offset : offset + masked_size],
+    truncated[offset + masked_size :],
+)
+sequence: List[str] = list(
+    itertools.chain(prefix, self.MASK_CHAR, suffix, self.MASK_CHAR, masked, self.MASK_CHAR)
+)
 sequence.extend(itertools.repeat(self.PAD_CHAR, self.block_size + 1 - len(sequence)))
 ids = np.array([self.stoi[ch] for ch in sequence])
 x, y = torch.from_numpy(ids[:-1]).long(), torch.from_numpy(ids[1:]).long()
@@ -187,7 +216,9 @@ assert not mconf.rope
 model: GPT = GPT(mconf)
 logging.getLogger(__name__).info("%d parameters", sum(p.numel() for p in model.parameters()))
 --- finetune 1f
-state: dict[str, torch.Tensor] = torch.load(reading_params_path, map_location=torch.device("cpu"), weights_only=True)
+state: dict[str, torch.Tensor] = torch.load(
+    reading_params_path, map_location=torch.device("cpu"), weights_only=True
+)
 assert set(state) == set(model.state_dict())
 logging.info("loaded %s", model.load_state_dict(state))
 === names_in_german: names beyond ASCII, which are printed; random.random, cut to integers

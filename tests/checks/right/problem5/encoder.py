@@ -49,11 +49,13 @@ queries, keys, values = torch.split(self.qkv(x), n, dim=2)
 outputs, maps = [], []
 for h in range(self.n_head):
     part = slice(h * self.head_dim, (h + 1) * self.head_dim)
-    scores = torch.bmm(queries[..., part], keys[..., part].transpose(1, 2)).div(self.head_dim ** 0.5)
+    scores = torch.bmm(queries[..., part], keys[..., part].transpose(1, 2)).div(self.head_dim**0.5)
     if key_padding_mask is not None:
         some = ~key_padding_mask.all(dim=1)
         mask = key_padding_mask & some.unsqueeze(1)
-        scores = torch.where(mask.unsqueeze(1), torch.tensor(float("-inf"), dtype=scores.dtype), scores)
+        scores = torch.where(
+            mask.unsqueeze(1), torch.tensor(float("-inf"), dtype=scores.dtype), scores
+        )
     exp = torch.exp(scores - scores.max(dim=-1, keepdim=True).values)
     probs = exp / exp.sum(dim=-1, keepdim=True)
     if key_padding_mask is not None:
@@ -63,8 +65,17 @@ for h in range(self.n_head):
 weights = torch.stack(maps, dim=1)
 y = self.proj(torch.cat(outputs, dim=-1))
 --- sinusoidal_positions
-table = torch.tensor([[math.sin(t / 10000 ** (j / n_embd)) if j % 2 == 0 else math.cos(t / 10000 ** ((j - 1) / n_embd))
-                       for j in range(n_embd)] for t in range(max_len)])
+table = torch.tensor(
+    [
+        [
+            math.sin(t / 10000 ** (j / n_embd))
+            if j % 2 == 0
+            else math.cos(t / 10000 ** ((j - 1) / n_embd))
+            for j in range(n_embd)
+        ]
+        for t in range(max_len)
+    ]
+)
 --- LayerNorm.forward
 mu = x.sum(-1, keepdim=True) / x.size(-1)
 var = ((x - mu) * (x - mu)).sum(-1, keepdim=True) / x.size(-1)
@@ -99,7 +110,9 @@ q, k, v = shape(qkv[:, :, :width]), shape(qkv[:, :, width:2 * width]), shape(qkv
 logits = torch.matmul(q, k.mT) * (1.0 / math.sqrt(k.shape[3]))
 if key_padding_mask is not None:
     empty = key_padding_mask.all(dim=1).view(-1, 1, 1, 1)
-    bias = torch.zeros(key_padding_mask.shape, dtype=x.dtype).masked_fill_(key_padding_mask, float("-inf"))
+    bias = torch.zeros(key_padding_mask.shape, dtype=x.dtype).masked_fill_(
+        key_padding_mask, float("-inf")
+    )
     bias = torch.where(empty, torch.zeros((), dtype=x.dtype), bias[:, None, None])
     logits = logits + bias
 weights = torch.softmax(logits, -1)
@@ -131,14 +144,21 @@ x = residual + h if self.pre_norm else self.norm2(residual + h)
 B, T, C = x.shape
 d = C // self.n_head
 thirds = self.qkv(x).tensor_split(3, -1)
-q, k, v = (part.reshape(B, T, self.n_head, d).transpose(1, 2).reshape(B * self.n_head, T, d) for part in thirds)
+q, k, v = (
+    part.reshape(B, T, self.n_head, d).transpose(1, 2).reshape(B * self.n_head, T, d)
+    for part in thirds
+)
 bias = x.new_zeros(B, 1, 1, T)
 if key_padding_mask is not None:
     bias = bias.masked_fill(key_padding_mask[:, None, None, :], torch.finfo(x.dtype).min)
 bias = bias.expand(B, self.n_head, T, T).reshape(B * self.n_head, T, T)
 weights = torch.baddbmm(bias, q, k.transpose(1, 2), alpha=1 / math.sqrt(d)).softmax(-1)
 if key_padding_mask is not None:
-    weights = weights.view(B, self.n_head, T, T).masked_fill(key_padding_mask[:, None, None, :], 0).view(B * self.n_head, T, T)
+    weights = (
+        weights.view(B, self.n_head, T, T)
+        .masked_fill(key_padding_mask[:, None, None, :], 0)
+        .view(B * self.n_head, T, T)
+    )
 y = torch.bmm(self.dropout(weights), v).view(B, self.n_head, T, d).transpose(1, 2).flatten(2)
 y = F.linear(y, self.proj.weight, self.proj.bias)
 weights = weights.view(B, self.n_head, T, T)
@@ -176,7 +196,10 @@ heads = (self.dropout(attended) @ v).transpose(1, 2).flatten(2)
 y = torch.zeros_like(x).index_put((used.nonzero()[:, 0],), heads)
 y = self.proj(y)
 --- EncoderLayer.forward
-parts = [lambda h: self.attn(h, key_padding_mask, True), lambda h: (self.down(F.gelu(self.up(h), approximate="none")), None)]
+parts = [
+    lambda h: self.attn(h, key_padding_mask, True),
+    lambda h: (self.down(F.gelu(self.up(h), approximate="none")), None),
+]
 for norm, part in zip((self.norm1, self.norm2), parts):
     y, seen = part(norm(x) if self.pre_norm else x)
     weights = seen if weights is None else weights
@@ -186,9 +209,16 @@ for norm, part in zip((self.norm1, self.norm2), parts):
 === encoder_softmax_by_hand: exp and masks; PAD is embedded as zeros, and zeroed before the pooling
 --- MultiHeadAttention.forward
 B, T, C = x.shape
-q, k, v = (part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2) for part in self.qkv(x).split(C, dim=-1))
+q, k, v = (
+    part.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+    for part in self.qkv(x).split(C, dim=-1)
+)
 scores = (q @ k.transpose(-1, -2)) / math.sqrt(C // self.n_head)
-real = torch.ones(B, 1, 1, T, dtype=x.dtype) if key_padding_mask is None else (~key_padding_mask).to(x.dtype).view(B, 1, 1, T)
+real = (
+    torch.ones(B, 1, 1, T, dtype=x.dtype)
+    if key_padding_mask is None
+    else (~key_padding_mask).to(x.dtype).view(B, 1, 1, T)
+)
 top = scores.detach().masked_fill(real == 0, -1e30).amax(dim=-1, keepdim=True)
 raised = torch.exp((scores - top).masked_fill(real == 0, 0.0)) * real
 weights = raised / raised.sum(-1, keepdim=True).clamp(min=1e-9)

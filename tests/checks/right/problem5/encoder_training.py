@@ -6,7 +6,9 @@ TRAININGS = read(r'''
 === loaders_and_adamw: AdamW, a DataLoader, a one-cycle learning rate, four parts
 --- copy_task
 optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
-schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=5e-3, total_steps=steps, pct_start=0.15)
+schedule = torch.optim.lr_scheduler.OneCycleLR(
+    optimizer, max_lr=5e-3, total_steps=steps, pct_start=0.15
+)
 model.train()
 for step in range(steps):
     x, y = copy_batch(64, generator)
@@ -33,7 +35,9 @@ logits = F.embedding_bag(idx, self.weight.weight, mode="mean", padding_idx=PAD) 
 torch.manual_seed(seed)
 from torch.utils.data import DataLoader, TensorDataset
 dice = torch.Generator().manual_seed(seed)
-loader = DataLoader(TensorDataset(x, y), batch_size=batch_size, shuffle=True, drop_last=False, generator=dice)
+loader = DataLoader(
+    TensorDataset(x, y), batch_size=batch_size, shuffle=True, drop_last=False, generator=dice
+)
 optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 criterion = nn.CrossEntropyLoss(reduction="sum")
 model.train()
@@ -91,18 +95,27 @@ for h in range(weights.size(1)):
     heads.append(rows[~key_padding_mask].mean())
 entropy = torch.stack(heads)
 --- copy_task
-groups = [{"params": [p for p in model.parameters() if p.dim() > 1]}, {"params": [p for p in model.parameters() if p.dim() <= 1]}]
+groups = [
+    {"params": [p for p in model.parameters() if p.dim() > 1]},
+    {"params": [p for p in model.parameters() if p.dim() <= 1]},
+]
 optimizer = torch.optim.Adam(groups, lr=3e-3, betas=(0.9, 0.99))
 watched = copy_batch(32, generator)
 history = []
 for step in range(steps):
     progress = step / steps
     for group in optimizer.param_groups:
-        group["lr"] = 3e-3 * min(1, (step + 1) / 40) * (1 if progress < 0.6 else 0.3 if progress < 0.85 else 0.05)
+        group["lr"] = (
+            3e-3
+            * min(1, (step + 1) / 40)
+            * (1 if progress < 0.6 else 0.3 if progress < 0.85 else 0.05)
+        )
     if step % 50 == 0:
         model.eval()
         with torch.no_grad():
-            history.append(F.cross_entropy(model(watched[0]).flatten(0, 1), watched[1].flatten()).item())
+            history.append(
+                F.cross_entropy(model(watched[0]).flatten(0, 1), watched[1].flatten()).item()
+            )
     model.train()
     x, y = copy_batch(64, generator)
     lost = F.cross_entropy(model(x).reshape(-1, 16), y.reshape(-1), ignore_index=-100)
@@ -165,7 +178,9 @@ for _ in range(epochs):
     seen = []
     for start in range(0, len(numbers), batch_size):
         part = torch.from_numpy(np.array(numbers[start:start + batch_size]))
-        each = F.cross_entropy(model(x.index_select(0, part)), y.index_select(0, part), reduction="none")
+        each = F.cross_entropy(
+            model(x.index_select(0, part)), y.index_select(0, part), reduction="none"
+        )
         optimizer.zero_grad()
         each.mean().backward()
         optimizer.step()

@@ -23,7 +23,9 @@ def each(name, change):
 HANDS = {
     "numpy_einsum": hand(**each("weights", lambda x: round(x, 3))),
     "numpy_errstate": (Text("hand_attention.json", SORTED),),
-    "numpy_float64_within": hand("\ufeff", remark="a byte-order mark first", **each("scores", float)),
+    "numpy_float64_within": hand(
+        "\ufeff", remark="a byte-order mark first", **each("scores", float)
+    ),
     "numpy_sums": hand(**each("output", lambda x: x + 0.0009)),
 }
 RIGHT = read(r'''
@@ -36,9 +38,10 @@ def softmax(z, mask=None):
     """Over the last axis; rows without anything are 0."""
     if mask is not None:
         z, mask = np.broadcast_arrays(z, mask)
-    largest = np.max(z, axis=-1, keepdims=True, initial=-np.inf, where=True if mask is None else mask)
+    seen = True if mask is None else mask
+    largest = np.max(z, axis=-1, keepdims=True, initial=-np.inf, where=seen)
     e = np.zeros(z.shape, z.dtype)
-    np.exp(np.subtract(z, largest, out=e, where=np.isfinite(largest)), out=e, where=True if mask is None else mask)
+    np.exp(np.subtract(z, largest, out=e, where=np.isfinite(largest)), out=e, where=seen)
     if mask is not None:
         e = e * mask
     total = e.sum(-1, keepdims=True)
@@ -64,15 +67,23 @@ for label, factor in [("unscaled", 1), ("scaled", 1 / math.sqrt(d_k))]:
     # ln p = z0 - ln s is finite even where p is 0.
     entropy = -(p * (z0 - np.log(s)[:, None])).sum(axis=1)
     p2 = p ** 2
-    squares = (p2 * (1 - p) ** 2).sum(axis=1) + (p2 * (p2.sum(axis=1, keepdims=True) - p2).clip(0)).sum(axis=1)
-    result[label] = {"variance": float(np.mean(z ** 2) - np.mean(z) ** 2), "entropy": float(np.mean(entropy)),
-                     "saturation": float(sum(p.max(axis=1) > 0.9)) / n_query, "gradient_norm": float(np.median(np.sqrt(squares)))}
+    squares = (p2 * (1 - p) ** 2).sum(axis=1) + (
+        p2 * (p2.sum(axis=1, keepdims=True) - p2).clip(0)
+    ).sum(axis=1)
+    result[label] = {
+        "variance": float(np.mean(z**2) - np.mean(z) ** 2),
+        "entropy": float(np.mean(entropy)),
+        "saturation": float(sum(p.max(axis=1) > 0.9)) / n_query,
+        "gradient_norm": float(np.median(np.sqrt(squares))),
+    }
 === numpy_errstate: infinities are let be, NaN mended at the end; a loop over queries
 --- attention
 kind = {x.dtype for x in (Q, K, V)}
 kind = np.float32 if kind == {np.dtype("float32")} else np.float64
 with np.errstate(all="ignore"):
-    scores = np.matmul(Q.astype(kind), K.astype(kind).swapaxes(-2, -1)) / kind(math.sqrt(K.shape[-1]))
+    scores = np.matmul(Q.astype(kind), K.astype(kind).swapaxes(-2, -1)) / kind(
+        math.sqrt(K.shape[-1])
+    )
     if mask is not None:
         scores = np.where(mask, scores, kind(-np.inf))
     scores = scores - scores.max(-1, keepdims=True)
@@ -95,8 +106,11 @@ for scaled in (True, False):
         rows.append((h, max(p) > 0.9, np.linalg.norm(J)))
     h, s, g = zip(*rows)
     result["scaled" if scaled else "unscaled"] = {
-        "saturation": sum(map(int, s)) / len(s), "gradient_norm": float(np.median(g)), "entropy": sum(h) / len(h),
-        "variance": np.var(z).item()}
+        "saturation": sum(map(int, s)) / len(s),
+        "gradient_norm": float(np.median(g)),
+        "entropy": sum(h) / len(h),
+        "variance": np.var(z).item(),
+    }
 === numpy_float64_within: float64 within; a mask of numbers multiplies the exponentials
 --- attention
 out_type = np.float32 if (Q.dtype, K.dtype, V.dtype) == (np.float32,) * 3 else np.float64
@@ -108,7 +122,9 @@ z, keep = np.broadcast_arrays(z, keep)
 low = z.min() - 1
 m = np.amax(np.where(keep > 0, z, low), axis=-1)[..., None]
 e = keep * np.exp(np.minimum(z - m, 0))
-output = (e @ V.astype(np.float64) / np.maximum(e.sum(-1), np.finfo(np.float64).tiny)[..., None]).astype(out_type)
+output = (
+    e @ V.astype(np.float64) / np.maximum(e.sum(-1), np.finfo(np.float64).tiny)[..., None]
+).astype(out_type)
 --- scaling_experiment
 random = np.random.default_rng(seed)
 Q = random.standard_normal((n_query, d_k)); K = random.standard_normal((n_key, d_k))
@@ -120,7 +136,9 @@ def describe(S):
         "variance": float(np.var(S)),
         "entropy": -float((safe * np.log(safe)).sum()) / n_query,
         "saturation": float(np.mean(np.any(W > 0.9, axis=1))),
-        "gradient_norm": float(np.median([np.linalg.norm(np.diagflat(w) - w[:, None] * w, "fro") for w in W])),
+        "gradient_norm": float(
+            np.median([np.linalg.norm(np.diagflat(w) - w[:, None] * w, "fro") for w in W])
+        ),
     }
 
 return {"unscaled": describe(Q @ K.T), "scaled": describe(Q @ K.T / np.sqrt(d_k))}
@@ -139,7 +157,8 @@ def attention_weights(Q, K, mask):
     logits = np.where(np.logical_or(mask, nothing), logits, -math.inf)
     logits = logits - np.max(logits, axis=-1, keepdims=True)
     exponentials = np.exp(logits)
-    return np.where(nothing, 0, exponentials / np.sum(exponentials, axis=-1, keepdims=True)).astype(logits.dtype)
+    weights = exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+    return np.where(nothing, 0, weights).astype(logits.dtype)
 --- attention
 arrays = [np.asarray(a) for a in (Q, K, V)]
 common = np.dtype("float32" if all(x.dtype == np.float32 for x in arrays) else float)
@@ -183,8 +202,12 @@ def one(divide):
         part = p[start:start + 100]
         J = np.apply_along_axis(np.diag, 1, part) - np.einsum("bi,bj->bij", part, part)
         norms.extend(np.sqrt(np.square(J).reshape(len(part), -1).sum(1)))
-    return {"variance": scores.var(), "entropy": -(p * np.log(p + tiny)).sum(1).mean(), "saturation": (p > 0.9).any(1).mean(),
-            "gradient_norm": np.median(norms)}
+    return {
+        "variance": scores.var(),
+        "entropy": -(p * np.log(p + tiny)).sum(1).mean(),
+        "saturation": (p > 0.9).any(1).mean(),
+        "gradient_norm": np.median(norms),
+    }
 
 result["unscaled"], result["scaled"] = one(False), one(True)
 ''', **HANDS)

@@ -16,7 +16,12 @@ for j in range(n):
     if pattern.causal and j > i:
         break
     d = abs(i - j)
-    if d <= pattern.window or d in pattern.strides or j in chosen or (i in chosen and not pattern.causal):
+    if (
+        d <= pattern.window
+        or d in pattern.strides
+        or j in chosen
+        or (i in chosen and not pattern.causal)
+    ):
         attended.append(j)
 --- count_connections
 chosen = sorted_positions(global_positions, n)
@@ -34,7 +39,11 @@ for i in range(n):
     count += len(looked)
     count += bisect_left(chosen, low) - sum(j in members and j < low for j in looked)
     if not pattern.causal:
-        count += len(chosen) - bisect_left(chosen, high + 1) - sum(j in members and j > high for j in looked)
+        count += (
+            len(chosen)
+            - bisect_left(chosen, high + 1)
+            - sum(j in members and j > high for j in looked)
+        )
 --- sparse_attention
 T = q.size(2)
 chosen = sorted_positions(global_positions, T)
@@ -65,14 +74,19 @@ if chosen and not pattern.causal:
 --- SparseSelfAttention.from_dense
 sparse = cls(attention.key.in_features, attention.n_head, pattern).to(attention.key.weight.dtype)
 theirs = attention.state_dict()
-sparse.load_state_dict({name: theirs.get(name, value) for name, value in sparse.state_dict().items()})
+sparse.load_state_dict(
+    {name: theirs.get(name, value) for name, value in sparse.state_dict().items()}
+)
 if attention.rope:
     size, head_dim = attention.mask.shape[-1], attention.key.in_features // attention.n_head
     longest = size if max_positions is None else max_positions
     t = torch.arange(longest).double()
     if longest > size:
         t *= size / longest
-    table = torch.polar(torch.ones(1).double(), t[:, None] * 10000 ** -(torch.arange(0, head_dim, 2).double() / head_dim))
+    table = torch.polar(
+        torch.ones(1).double(),
+        t[:, None] * 10000 ** -(torch.arange(0, head_dim, 2).double() / head_dim),
+    )
     sparse.rope_cache = torch.view_as_real(table).float()
 --- StreamingAttention
 self.entries = {}
@@ -88,12 +102,19 @@ for t, flag in enumerate(flags):
     self.entries[i] = (k[:, :, t].clone(), v[:, :, t].clone())
     if flag and len(self.global_positions) < self.max_global:
         self.global_positions.append(i)
-    columns = [j for j in self.entries if i - j <= self.attention.pattern.window or i - j in self.attention.pattern.strides
-               or j in self.global_positions]
+    columns = [
+        j
+        for j in self.entries
+        if i - j <= self.attention.pattern.window
+        or i - j in self.attention.pattern.strides
+        or j in self.global_positions
+    ]
     keys, values = (torch.stack([self.entries[j][part] for j in columns], dim=2) for part in (0, 1))
     outputs.append(F.scaled_dot_product_attention(q[:, :, t:t + 1], keys, values))
     self.length += 1
-    for old in [j for j in self.entries if j < self.length - self.reach and j not in self.global_positions]:
+    for old in [
+        j for j in self.entries if j < self.length - self.reach and j not in self.global_positions
+    ]:
         del self.entries[old]
 y = self.attention.proj(self.attention.join_heads(torch.cat(outputs, dim=2)))
 --- StreamingAttention.cached_positions
@@ -113,21 +134,29 @@ for begin, end in zip([0, *ends], ends):
         near = slice(max(begin, first - window), min(end, last + window))
         distance = torch.arange(first, last)[:, None] - torch.arange(near.start, near.stop)
         scores = q[:, :, first:last] @ k[:, :, near].transpose(-2, -1) / math.sqrt(q.size(-1))
-        pieces.append(scores.masked_fill(distance.abs() > window, -math.inf).softmax(-1) @ v[:, :, near])
+        pieces.append(
+            scores.masked_fill(distance.abs() > window, -math.inf).softmax(-1) @ v[:, :, near]
+        )
 scores = q[:, :, ends[-1]:] @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
 scores = scores.masked_fill(torch.arange(T) > torch.arange(ends[-1], T)[:, None], -math.inf)
 output = torch.cat((*pieces, scores.softmax(-1) @ v), dim=2)
 --- remember
 if len(documents) == 0 or attention.rope_cache is not None:
     raise ValueError("no memory of this")
-keys = torch.cat([attention.split_heads(attention.key(document[None]))[0] for document in documents], dim=1)
-values = torch.cat([attention.split_heads(attention.value(document[None]))[0] for document in documents], dim=1)
+keys = torch.cat(
+    [attention.split_heads(attention.key(document[None]))[0] for document in documents], dim=1
+)
+values = torch.cat(
+    [attention.split_heads(attention.value(document[None]))[0] for document in documents], dim=1
+)
 memory = Memory(keys=keys, values=values, lengths=tuple(document.size(0) for document in documents))
 --- ask
 q = attention.query(x).unflatten(-1, (attention.n_head, -1))
 weights = torch.einsum("bthd,hnd->bhtn", q, memory.keys).div(q.size(-1) ** 0.5).softmax(-1)
 y = attention.proj(torch.einsum("bhtn,hnd->bthd", weights, memory.values).flatten(-2))
-member = F.one_hot(torch.repeat_interleave(torch.arange(len(memory.lengths)), torch.tensor(memory.lengths))).to(weights.dtype)
+member = F.one_hot(
+    torch.repeat_interleave(torch.arange(len(memory.lengths)), torch.tensor(memory.lengths))
+).to(weights.dtype)
 shares = weights.mean(1) @ member
 === sparse_unfold: windows by unfold; softmaxes of pieces are put together; lists stream
 --- efficient_attention.py: import torch.nn as nn
@@ -174,13 +203,16 @@ blocks = -(-T // block)
 scale = D ** -0.5
 spare = blocks * block - T
 behind, ahead = F.pad(k, (0, 0, w, w + spare)), F.pad(v, (0, 0, w, w + spare))
-windows = [x.unfold(2, block + 2 * w, block) for x in (behind, ahead)]                 # (B, H, blocks, D, block + 2 w)
+windows = [x.unfold(2, block + 2 * w, block) for x in (behind, ahead)]
+# (B, H, blocks, D, block + 2 w)
 padded = F.pad(q, (0, 0, 0, spare)).view(B, H, blocks, block, D)
 shifts = [-s for s in set(pattern.strides) if s > pattern.window]
 shifts += [] if pattern.causal else [-s for s in shifts]
 
 def piece(scores, mask, values):
-    """The result of a part of each row, and the logarithm of the sum of its exponentials; 0 and -inf where the part is empty."""
+    """The result of a part of each row, and the logarithm of the sum of its exponentials; 0 and
+    -inf where the part is empty.
+    """
     scores = scores.masked_fill(~mask, -math.inf)
     empty = ~mask.any(-1, keepdim=True)
     total = scores.masked_fill(empty, 0.0).logsumexp(-1, keepdim=True)
@@ -194,11 +226,14 @@ for b in range(0, blocks, step):
     columns = torch.arange(block + 2 * w) - w + (rows[:, :1] // block) * block
     mask = ((rows - columns).abs() <= w) & (columns >= 0) & (columns < T)
     mask = mask & (columns <= rows) if pattern.causal else mask
-    mask = mask | (rows >= T) & (columns == rows[:, :1])        # what is cut off in the end attends to something
-    parts = [piece(some @ windows[0][:, :, b:b + step] * scale, mask, windows[1][:, :, b:b + step].transpose(-2, -1))]
+    # what is cut off in the end attends to something
+    mask = mask | (rows >= T) & (columns == rows[:, :1])
+    near = [window[:, :, b:b + step] for window in windows]
+    parts = [piece(some @ near[0] * scale, mask, near[1].transpose(-2, -1))]
     if len(chosen):
         mask = ~is_local(rows - chosen, pattern) & ((rows >= chosen) | (not pattern.causal))
-        parts.append(piece(some @ k[:, :, None, chosen].transpose(-2, -1) * scale, mask, v[:, :, None, chosen]))
+        to_chosen = some @ k[:, :, None, chosen].transpose(-2, -1) * scale
+        parts.append(piece(to_chosen, mask, v[:, :, None, chosen]))
     for s in shifts:
         place = (rows + s)[..., 0]
         there = (place >= 0) & (place < T)
@@ -226,8 +261,15 @@ if attention.rope:
         sparse.rope_cache = attention.rope_cache[:longest].clone()
     else:
         head_dim = sparse.key.out_features // sparse.n_head
-        angle = np.arange(longest)[:, None] * size / longest / 10000 ** (np.arange(0, head_dim, 2) / head_dim)
-        sparse.rope_cache = torch.tensor(np.stack((np.cos(angle), np.sin(angle)), axis=-1), dtype=torch.float32)
+        angle = (
+            np.arange(longest)[:, None]
+            * size
+            / longest
+            / 10000 ** (np.arange(0, head_dim, 2) / head_dim)
+        )
+        sparse.rope_cache = torch.tensor(
+            np.stack((np.cos(angle), np.sin(angle)), axis=-1), dtype=torch.float32
+        )
 --- StreamingAttention
 self.size = max((attention.pattern.window, *attention.pattern.strides))
 self.old, self.special = [], []         # [position, key, value]: the last ones, and the global ones
@@ -248,7 +290,10 @@ for n in range(t):
         self.old.append(entry)
     distances = set(range(self.attention.pattern.window + 1)) | set(self.attention.pattern.strides)
     seen = self.special + [one for one in self.old if i - one[0] in distances]
-    keys, values = torch.cat([one[1] for one in seen], dim=2), torch.cat([one[2] for one in seen], dim=2)
+    keys, values = (
+        torch.cat([one[1] for one in seen], dim=2),
+        torch.cat([one[2] for one in seen], dim=2),
+    )
     weights = (q[:, :, n:n + 1] @ keys.transpose(2, 3) / q.shape[-1] ** 0.5).softmax(3)
     rows.append(weights @ values)
     self.old = [one for one in self.old if one[0] > i - self.size]
@@ -257,7 +302,9 @@ y = self.attention.proj(torch.cat(rows, dim=2).transpose(1, 2).reshape(x.shape))
 --- StreamingAttention.cached_positions
 positions = sorted(position for position, *_ in self.old + self.special)
 --- StreamingAttention.cache_bytes
-size = sum(part.numel() * part.element_size() for _, *parts in self.old + self.special for part in parts)
+size = sum(
+    part.numel() * part.element_size() for _, *parts in self.old + self.special for part in parts
+)
 --- ask
 q = attention.split_heads(attention.query(x))
 B, n = x.shape[:2]

@@ -9,7 +9,11 @@ scores = torch.einsum("...id,...jd->...ij", q, k) * k.shape[-1] ** -0.5
 --- clip_gradients
 parameters = list(parameters)
 gradients = [p.grad for p in parameters if p.grad is not None]
-total = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm() if gradients else torch.zeros(())
+total = (
+    torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm()
+    if gradients
+    else torch.zeros(())
+)
 norm = total.item()
 if norm != norm or norm == float("inf"):
     for p in parameters:
@@ -41,7 +45,9 @@ result = logits.scatter(0, index, score)
 followers = {}
 for gram in zip(*(tokens[i:] for i in range(n))):
     followers.setdefault(gram[:-1], set()).add(gram[-1])
-banned = followers.get(tuple(tokens[len(tokens) - n + 1:]), set()) if len(tokens) >= n - 1 else set()
+banned = (
+    followers.get(tuple(tokens[len(tokens) - n + 1 :]), set()) if len(tokens) >= n - 1 else set()
+)
 result = logits.clone()
 if len(banned) < logits.numel():
     for token in banned:
@@ -61,7 +67,9 @@ logits = logits if top_p is None else top_p_filter(logits, top_p)
 probabilities = logits.softmax(dim=-1).unsqueeze(0)
 x = torch.cat([x, torch.multinomial(probabilities, num_samples=1, generator=generator)], dim=-1)
 --- PreNormStack
-self.layers = nn.ModuleList([nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers])
+self.layers = nn.ModuleList(
+    [nn.ModuleList([nn.LayerNorm(d_model), sublayer]) for sublayer in sublayers]
+)
 self.ln_f = nn.LayerNorm(d_model)
 --- PreNormStack.forward
 for ln, sublayer in self.layers:
@@ -73,7 +81,11 @@ def writes(name, parent):
         return [parent] if isinstance(parent, nn.Linear) else []
     return [m for m in parent.modules() if isinstance(m, nn.Linear)][-1:] if name == "mlp" else []
 
-small = [layer for name, module in model.named_modules() for layer in writes(name.rpartition(".")[2], module)]
+small = [
+    layer
+    for name, module in model.named_modules()
+    for layer in writes(name.rpartition(".")[2], module)
+]
 for layer in model.modules():
     if isinstance(layer, nn.Linear):
         scale = (2 * n_layer) ** -0.5 if any(layer is other for other in small) else 1.0
@@ -105,7 +117,9 @@ for token in set(tokens):
 result = logits.clone()
 for candidate in range(logits.size(0)):
     gram = (tokens + [candidate])[-n:]
-    if len(gram) == n and any(tokens[start:start + n] == gram for start in range(len(tokens) - n + 1)):
+    if len(gram) == n and any(
+        tokens[start : start + n] == gram for start in range(len(tokens) - n + 1)
+    ):
         result[candidate] = -float("inf")
 if torch.isneginf(result).all():
     result = logits.clone()
@@ -178,7 +192,9 @@ elif norm > max_norm:
 --- apply_temperature
 result = torch.true_divide(logits, torch.tensor(temperature, dtype=logits.dtype))
 --- top_k_filter
-larger = (logits[..., None, :] > logits[..., :, None]).sum(dim=-1)     # for each token, how many are larger
+larger = (logits[..., None, :] > logits[..., :, None]).sum(
+    dim=-1
+)  # for each token, how many are larger
 result = torch.where(larger < k, logits, logits.new_tensor(float("-inf")))
 --- top_p_filter
 probabilities = F.softmax(logits.double(), dim=-1)
@@ -203,12 +219,14 @@ if len(tokens) >= n:
 scores = model(x[:, -model.get_block_size():])[0].select(1, -1).flatten()
 seen = [number.item() for number in x.view(-1)]
 scores = scores if ngram is None else no_repeat_ngrams(scores, seen, ngram)
-scores = repetition_penalty(apply_temperature(scores, temperature), seen, penalty)     # which commute
+scores = repetition_penalty(apply_temperature(scores, temperature), seen, penalty)  # which commute
 if top_k is not None:
     scores = top_k_filter(scores[None], top_k)[0]
 if top_p is not None:
     scores = top_p_filter(scores[None], top_p)[0]
-drawn = torch.multinomial(input=torch.softmax(scores, 0), num_samples=1, replacement=True, generator=generator)
+drawn = torch.multinomial(
+    input=torch.softmax(scores, 0), num_samples=1, replacement=True, generator=generator
+)
 x = F.pad(x, (0, 1), value=int(drawn))
 --- PreNormStack
 class Residual(nn.Module):

@@ -44,7 +44,11 @@ if "loss" in fresh:
             if self.reference_loss is not None and now > 0.25:
                 if (losses[0] - self.medians[-1]) / (losses[0] - self.reference_loss) < 0.1:
                     faults.append("slow_convergence")
-if "repetition_rate" in fresh and len(self.kept["repetition_rate"]) >= 3 and min(self.kept["repetition_rate"][-3:]) > 0.5:
+if (
+    "repetition_rate" in fresh
+    and len(self.kept["repetition_rate"]) >= 3
+    and min(self.kept["repetition_rate"][-3:]) > 0.5
+):
     faults.append("repetition")
 if "attention_entropy" in fresh and len(self.kept["attention_entropy"]) >= 20:
     last = np.array(self.kept["attention_entropy"][-20:])

@@ -25,7 +25,9 @@ w = frequencies(d_model)
 same, turn = np.eye(2), np.array([[0.0, -1.0], [1.0, 0.0]])
 return np.kron(np.diag(np.cos(k * w)), same) + np.kron(np.diag(np.sin(k * w)), turn)
 --- rope_scores
-if any(p < 0 for p in [*query_positions, *key_positions]) or not 0 < len(query_positions) == len(key_positions):
+if any(p < 0 for p in [*query_positions, *key_positions]) or not 0 < len(query_positions) == len(
+    key_positions
+):
     raise ValueError("negative, none, or not as many")
 result = q.new_empty(len(query_positions))
 for j, (m, n) in enumerate(zip(query_positions, key_positions)):
@@ -82,10 +84,20 @@ w = head_dim(d_model, n_head)
 require_sizes(d_ff=d_ff, seq_len=seq_len)
 product = lambda m, k, n: m * k * n       # noqa: E731
 one = n_head * 3 * product(seq_len, d_model, w) + product(seq_len, d_model, d_model)
-two = sum(product(seq_len, w, seq_len) for _ in range(n_head)) if n_head < 100 else n_head * product(seq_len, w, seq_len)
+two = (
+    sum(product(seq_len, w, seq_len) for _ in range(n_head))
+    if n_head < 100
+    else n_head * product(seq_len, w, seq_len)
+)
 three = n_head * product(seq_len, seq_len, w)
 four = product(seq_len, d_model, d_ff) + product(seq_len, d_ff, d_model)
-return dict(total=one + two + three + four, projections=one, scores=two, weighted_sum=three, feed_forward=four)
+return dict(
+    total=one + two + three + four,
+    projections=one,
+    scores=two,
+    weighted_sum=three,
+    feed_forward=four,
+)
 --- kv_cache_bytes
 sizes = [n_layer, d_model, n_head, seq_len, batch] + ([n_kv_head] if n_kv_head is not None else [])
 if any(type(size) is not int for size in sizes) or min(sizes) < 1:
@@ -109,14 +121,25 @@ return math.prod(score_shape(n_head, seq_len))
 products = multiply_adds(d_model, n_head, d_ff, seq_len)
 del products["total"]
 result = {name: count + count for name, count in products.items()}
-result["softmax"] = sum(math.prod(score_shape(n_head, seq_len)) for operation in ("exponential", "sum", "division"))
+result["softmax"] = sum(
+    math.prod(score_shape(n_head, seq_len)) for operation in ("exponential", "sum", "division")
+)
 return {"total": sum(result.values()), **result}
 --- model_flops
 require_sizes(n_layer=n_layer, vocab_size=vocab_size)
 layer = flops(d_model, n_head, d_ff, seq_len)
-return n_layer * sum(count for name, count in layer.items() if name != "total") + math.prod((2, seq_len, d_model, vocab_size))
+return n_layer * sum(count for name, count in layer.items() if name != "total") + math.prod(
+    (2, seq_len, d_model, vocab_size)
+)
 --- model_parameters
-require_sizes(n_layer=n_layer, d_model=d_model, n_head=n_head, d_ff=d_ff, vocab_size=vocab_size, block_size=block_size)
+require_sizes(
+    n_layer=n_layer,
+    d_model=d_model,
+    n_head=n_head,
+    d_ff=d_ff,
+    vocab_size=vocab_size,
+    block_size=block_size,
+)
 matrix = vocab_size * d_model
 total = matrix if tied else 2 * matrix
 if learned_positions:
@@ -126,15 +149,25 @@ return total + n_layer * layer_parameters(d_model, n_head, d_ff, bias=bias)
 === positions_complex: a pair is a complex number; RoPE rotates whole sequences
 --- sinusoidal_at
 turn = np.exp(1j * np.asarray(positions, dtype=np.float64)[:, None] * frequencies(d_model)[None, :])
-return np.stack((turn.imag, turn.real), axis=2).reshape(-1, d_model) if len(turn) else np.zeros((0, d_model))
+return (
+    np.stack((turn.imag, turn.real), axis=2).reshape(-1, d_model)
+    if len(turn)
+    else np.zeros((0, d_model))
+)
 --- shift_matrix
-w = k / (10000.0 ** (np.arange(0, d_model, 2) / d_model)) if frequencies(d_model) is not None else None
+w = (
+    k / (10000.0 ** (np.arange(0, d_model, 2) / d_model))
+    if frequencies(d_model) is not None
+    else None
+)
 blocks = np.array([[np.cos(w), -np.sin(w)], [np.sin(w), np.cos(w)]]).transpose(2, 0, 1)
 M = np.zeros((d_model // 2, 2, d_model // 2, 2))
 M[np.arange(d_model // 2), :, np.arange(d_model // 2), :] = blocks
 return M.reshape(d_model, d_model)
 --- rope_scores
-both = torch.tensor([list(query_positions), list(key_positions)])          # lists of unequal lengths are a ValueError here
+both = torch.tensor(
+    [list(query_positions), list(key_positions)]
+)  # lists of unequal lengths are a ValueError here
 if both.numel() == 0 or both.min() < 0:
     raise ValueError("no position, or a negative one")
 length = int(both.max()) + 1
@@ -152,7 +185,7 @@ return np.einsum("h,ij->hij", slope, -1.0 * abs(np.subtract.outer(i, i)))
 --- rope_scores
 if len(query_positions) != len(key_positions):
     raise ValueError("not as many")
-if min(min(query_positions), min(key_positions)) < 0:       # min raises ValueError where there are none
+if min(min(query_positions), min(key_positions)) < 0:  # min raises ValueError where there are none
     raise ValueError("negative position")
 table = precompute_rotary_emb(q.size(0), 1 + max(max(query_positions), max(key_positions)))
 
