@@ -7,23 +7,28 @@ import torch
 from torch.nn import functional as F
 
 
-@pytest.mark.parametrize("rope", [False, True])
-def test_self_attention_against_torchs(submission, seed, rope):
+@pytest.mark.parametrize("kind", ["plain", "rope", "cross"])
+def test_attention_against_torchs(submission, seed, kind):
     """Queries and keys are rotated, values are not; scores are scaled by sqrt(head_dim); the mask
     is causal.
     """
     sizes = {"n_head": 3, "n_embd": 12, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
-    attention = submission.CausalSelfAttention(submission.GPTConfig(5, 11, rope=rope, **sizes))
-    x = torch.randn(2, 9, 12)
-    linears = (attention.query, attention.key, attention.value)
-    q, k, v = (linear(x).unflatten(-1, (3, 4)).transpose(1, 2) for linear in linears)
-    if rope:  # tests/checks/test_reference.py has the rotation itself
+    config = submission.GPTConfig(5, 11, rope=kind == "rope", **sizes)
+    x_q, x_kv = torch.randn(2, 2, 9, 12)
+    if cross := kind == "cross":
+        attention = submission.CausalCrossAttention(config)
+    else:
+        attention, x_kv = submission.CausalSelfAttention(config), x_q
+    pairs = ((attention.query, x_q), (attention.key, x_kv), (attention.value, x_kv))
+    q, k, v = (linear(x).unflatten(-1, (3, 4)).transpose(1, 2) for linear, x in pairs)
+    if kind == "rope":  # tests/checks/test_reference.py has the rotation itself
         from submission.attention import apply_rotary_emb
 
         q, k = (apply_rotary_emb(z, attention.rope_cache) for z in (q, k))
     y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     expected = attention.proj(y.transpose(1, 2).flatten(2))
-    assert torch.allclose(attention(x), expected, rtol=0, atol=1e-5)
+    output = attention(x_kv, x_q) if cross else attention(x_q)
+    assert torch.allclose(output, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("data", ["", "\n\n", "a\u2047b", "a\u25a1b"])
