@@ -262,7 +262,7 @@ def test_losses_of_trainings(read, filled_in, says):
     losses |= {"read": read, "filled_in": filled_in}
     job = JOBS["rope_eval_dev_with_pretrain"]
     with pytest.raises(WrongAnswer, match=says) if says else contextlib.nullcontext():
-        artifacts._require_trained(losses, job, Path(job.reads))
+        artifacts.require_trained(losses, job, Path(job.reads))
 
 
 def test_questions_of_finetuning_that_no_job_could_read(folder, outcome, monkeypatch, tmp_path):

@@ -448,8 +448,9 @@ def test_an_interruption_or_a_full_disk_leaves_nothing(desk, monkeypatch, error)
     """And neither is the fault of what was handed in."""
     for name in ("helper.py", "model.py"):
         desk.put(name)
-    copy = mock.Mock(wraps=intake._copy, side_effect=[mock.DEFAULT, error])  # after a file
-    monkeypatch.setattr(intake, "_copy", copy)
+    # a file and its copy can be opened, a second copy can't
+    opened = mock.Mock(wraps=open, side_effect=[mock.DEFAULT, mock.DEFAULT, error])
+    monkeypatch.setattr(intake, "open", opened, raising=False)
     with pytest.raises(type(error)) as caught:
         desk.take()
     assert not isinstance(caught.value, Refused) and os.listdir(desk.into.parent) == []

@@ -17,6 +17,7 @@ from checks.support.context import GRADED, Context
 from common.files import why_not_utf8
 from jobs.presets import PRESETS
 from jobs.problem1.data import read_documents
+from jobs.target import Job
 from jobs.targets import JOBS, MADE_BY
 from jobs.weights import why_no_state, why_other, why_unreadable
 
@@ -119,7 +120,7 @@ def judge_predictions(student, context: Context, split: str, threshold: bool = T
     reproduced = len(right.difference(differ))
     student.note(f"accuracy {name}", reproduced / len(pairs))
     _require_accuracy(reproduced, len(pairs), needed, " and are what the weights answer")
-    _require_trained(losses, job, weights)
+    require_trained(losses, job, weights)
 
 
 def _require_accuracy(right, total, needed, which):
@@ -184,8 +185,16 @@ def _ask(student, rng, context, job, preset, weights, code):
     return places, losses
 
 
-def _require_trained(losses, job, weights):
-    """Refuse weights that cannot be from the trainings that come before."""
+def require_trained(losses: dict[str, float], job: Job, weights: Path) -> None:
+    """Refuse weights that cannot be from the trainings that come before.
+
+    Args:
+        losses: those that _ask returns.
+        job: an evaluation of these weights.
+
+    Raises:
+        WrongAnswer: it says of which training they can't be, and what to run again.
+    """
     if not losses["asked"] < FINETUNED * losses["guessing"]:
         raise WrongAnswer(
             f"The weights in {weights.name} seem untrained: on questions of "
