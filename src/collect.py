@@ -23,7 +23,7 @@ from jobs.deliverables import (
 )
 from jobs.records import NEWER, changes
 from jobs.targets import JOBS, MADE_BY
-from jobs.weights import why_other
+from jobs.weights import why_cut_off, why_other
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWERING = tuple(name for name in STUDENT_FILES if "/" not in name)  # predictions depend on these
@@ -69,7 +69,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     """
     files, missing = {}, []
     for name in DELIVERABLES:
-        made = f"./run.sh {MADE_BY[name].target}" if name in MADE_BY else "copy it from the starter"
+        made = f"./run.sh {MADE_BY[name].target}" if name in MADE_BY else "copy it from the course"
         if content := _read(submission / name):
             files[name] = content
         elif content is not None:
@@ -162,8 +162,13 @@ def unfinished(submission: Path) -> list[str]:
                 f"{name}, line {line}: not filled in ({question}: {what})"
                 for line, question, what in unwritten(name, content)
             ]
-    others = {name: why_other(_read(submission / name) or b"") for name in MADE_BY}
-    return lines + [f"{name}: {why}" for name, why in others.items() if why]
+    for name, target in MADE_BY.items():
+        content = _read(submission / name)
+        why = why_other(content) if content else ""
+        if content and not why and name.endswith(".params"):
+            why = why_cut_off(content)
+        lines += [f"{name}: {why} ./run.sh {target.target} makes it."] * bool(why)
+    return lines
 
 
 def outdated(submission: Path) -> dict[str, str]:

@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     """The question "Did you mean ...?" with the known words (in lower case) that are most like a
-    misspelled one, three at most; `otherwise` if none is like it.
+    misspelled one, three at most, if there are any; and then `otherwise`.
     """
     likeness = {
         name: difflib.SequenceMatcher(None, name, word.lower(), autojunk=False).ratio()
@@ -41,7 +41,7 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     least = max(0.5, max(likeness.values(), default=0) - 0.05)
     near = [name for name in likeness if likeness[name] >= least]
     near.sort(key=likeness.get, reverse=True)
-    return f"Did you mean {' or '.join(near[:3])}?" if near else otherwise
+    return f"Did you mean {' or '.join(near[:3])}? " * bool(near) + otherwise
 
 
 def number(least: float, most: float = math.inf, kind: type = float) -> Callable[[str], float]:

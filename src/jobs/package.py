@@ -76,7 +76,7 @@ def load_submission(folder: Path, name: str = ""):
         if missing in STUDENT_FILES:
             raise UserError(
                 f"{folder} has no {missing}, which this job needs{look_alike(folder, missing)}. "
-                "Check --submission."
+                "Copy it from the assignment, or check --submission."
             ) from None
         for file in STUDENT_FILES:
             if why := why_unusable(folder, file):

@@ -2,8 +2,10 @@
 can ask before the submission's process has read the file.
 """
 
+import io
 import os
 import re
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -46,6 +48,15 @@ def why_unreadable(path: Path, error: str) -> str:
 def why_other(content: bytes) -> str:
     """What a file is instead of a result, by its beginning, and what to do; "" if unknown."""
     return next((why for pattern, why in BEGINNINGS.items() if re.match(pattern, content)), "")
+
+
+def why_cut_off(content: bytes) -> str:
+    """Why these bytes are not all of a file that torch.save wrote; "" if they may be: it writes
+    zips, or, if asked to, pickles.
+    """
+    if content.startswith(b"PK") and not zipfile.is_zipfile(io.BytesIO(content)):
+        return "It ends too early, as after a copy or a training that was broken off."
+    return "" if content.startswith((b"PK", b"\x80")) else "It was not written by torch.save."
 
 
 def why_no_state(names: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ def judge_predictions(student, context: Context, split: str, threshold: bool = T
         student.note(f"needed {name}", needed)
     student.note(f"claimed {name}", len(right) / len(pairs))
     # a wrong prediction earns nothing, so it needs no proof
-    _require_accuracy(len(right), len(pairs), needed, "")
+    _require_accuracy(predictions, job, len(right), len(pairs), needed)
     _require_no_twin(predictions, job)
 
     code, advice = "your code", ""
@@ -119,15 +119,16 @@ def judge_predictions(student, context: Context, split: str, threshold: bool = T
         )
     reproduced = len(right.difference(differ))
     student.note(f"accuracy {name}", reproduced / len(pairs))
-    _require_accuracy(reproduced, len(pairs), needed, " and are what the weights answer")
+    also = f" and are what {weights.name} answers"
+    _require_accuracy(predictions, job, reproduced, len(pairs), needed, also)
     require_trained(losses, job, weights)
 
 
-def _require_accuracy(right, total, needed, which):
+def _require_accuracy(predictions, job, right, total, needed, also=""):
     if right < needed * total:
         raise WrongAnswer(
-            f"{right} of {total} predictions are right{which}, {right / total:.1%}; at least "
-            f"{needed:.1%} should be."
+            f"{right} of {total} predictions in {predictions.name} are right{also}, "
+            f"{right / total:.1%}; at least {needed:.1%} should be. {_again(job)}"
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from autograder import Manifest, Report, Verdict
-from checks.support.staging import GIVEN
+from checks.support.staging import END, GIVEN, START
 from jobs.deliverables import ANSWERS, STUDENT_FILES, unwritten
 
 HANDOUT = Path(__file__).resolve().parents[3] / "handout"
@@ -94,21 +94,43 @@ def advise(report: Report, folder: Path, repeat: Callable[[list[str]], str]) -> 
         todo, place = f"write {part.what} ({part.question})", _place(part.file, part.line)
     else:
         todo, place = f"mend {first.id}", _mend_at(first, report, folder)
+        graded = {check.question for check in report.checks}
+        if bases := {*report.manifest.questions[question].builds_on} - graded:
+            todo += f" (it builds on {', '.join(sorted(bases))}: is that right?)"
     steps = [todo, place, f"read {_where_to_read(question)}", repeat([question])]
     return "Next: " + "; ".join(filter(None, steps))
 
 
 def _mend_at(check, report, folder):
-    """Where the message of a failed check points to, or where the part of its question begins."""
+    """Where a failed check's message points to, first of all in a part that students write; else
+    the part of its question that message or title name first; else the file.
+    """
     message = report.outcomes[check.id].message
-    if named := re.search(r"(?:^|Where it was: )([\w/]+\.py), line (\d+)", message):
-        return _place(folder / named[1], named[2])
-    for name in STUDENT_FILES if folder.is_dir() else ():
-        file = folder / name
-        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-        if (begin := text.find(f"[part {check.question}]")) >= 0:
-            return _place(file, 1 + text.count("\n", 0, begin))
-    return None
+    frames = re.findall(r"(?m)(?:^\s*|Where it was: )([\w/]+\.py), line (\d+)", message)
+    if frames:
+        own = [(name, line) for name, line in frames if _is_written(folder / name, int(line))]
+        name, line = own[-1] if own else frames[0]
+        return _place(folder / name, line)
+    parts = [part for part in unwritten_parts(GIVEN) if part.question == check.question]
+    if not parts or not folder.is_dir():
+        return None
+    words = re.findall(r"\w+", f"{message} {check.title}")
+    places = {part.what.split(".")[0]: part.file.relative_to(GIVEN) for part in reversed(parts)}
+    named = [word for word in words if word in places] or [*places][:1] * (len(parts) == 1)
+    if not named:
+        return _from_here(folder / parts[0].file.relative_to(GIVEN))
+    file = folder / places[named[0]]
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    start = re.search(rf"(?m)^(?:def|class) {named[0]}\b|\Z", text).start()
+    begin = text.find(f"[part {check.question}]", start)
+    return _place(file, 1 + text.count("\n", 0, begin)) if begin >= 0 else _from_here(file)
+
+
+def _is_written(file, line):
+    """Whether a line of a file is between the markers of a part."""
+    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    before = "\n".join(text.split("\n")[:line])
+    return before.count(START) > before.count(END)
 
 
 def _place(file, line):

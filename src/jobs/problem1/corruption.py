@@ -18,7 +18,7 @@ LENGTHS = range(4, BLOCK_SIZE * 3 // 4 + 1)  # of a truncated document, all equa
 ASKED = {
     "truncated length": f"{LENGTHS[0]} to {LENGTHS[-1]}, each as often: mean {fmean(LENGTHS):.1f}",
     "masked share": "mean 0.25, whatever the length",
-    "start of the span": "random; if all starts are equally likely, mean 0.50",
+    "start of the span": "random; mean 0.50 if all are as likely",
 }
 
 

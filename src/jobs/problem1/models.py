@@ -60,7 +60,10 @@ def read_params(path: Path, model, target: str, made_by: str) -> dict[str, torch
             vocabulary.
     """
     if not path.is_file():
-        raise UserError(f"{target} reads {path}, which is not there. First run: ./run.sh {made_by}")
+        raise UserError(
+            f"{target} reads {path}, which is not there. First run, with the same options: "
+            f"./run.sh {made_by}"
+        )
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         why = why_no_state(map(str, state)) if isinstance(state, dict) else ""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from common import pages
-from common.pages import BAD, DASHES, MUTED, SECOND, figure, hue, table
+from common.pages import DASHES, MUTED, SECOND, figure, hue, table
 
 # The key of the records whose plot shows an alarm.
 SECTION = {
@@ -95,7 +95,8 @@ def chart(
         alarms: (name, step, ...); those of the key are dashed, with their numbers among all.
     """
     named = [*lines] if len(lines) <= NAMED else [*lines][:: len(lines) - 1]
-    columns = 4 if len(max(named, key=len)) < 9 else 1
+    # in one row or one column: rows of a legend would be filled from top to bottom
+    columns = len(named) if len(max(named, key=len)) < 9 else 1
     form, told, found = ".0%" if ylim == (0, 1) else ".3g", [], []
     with pages.plotted(2.1 + 0.15 * (len(named) // columns)) as drawing:
         axes = drawing.subplots()
@@ -105,8 +106,9 @@ def chart(
             good = np.isfinite(values)
             drawn = np.where(good, values, np.nan).clip(-LARGEST, LARGEST)
             style = {"color": hue(number, len(lines)), "linestyle": DASHES[number % len(DASHES)]}
-            axes.plot(steps, drawn, label=name if name in named else "_", **style)
-            above = {"color": BAD, "transform": across, "clip_on": False}
+            marker = "o" if sum(good) == 1 else None  # a line of one point would not be seen
+            axes.plot(steps, drawn, marker=marker, label=name if name in named else "_", **style)
+            above = {"color": style["color"], "transform": across, "clip_on": False}
             axes.plot(steps[~good], np.full(sum(~good), 1.04), "x", **above)
             found += [*values]
             last = f"{values[-1]:{form}}"

@@ -81,8 +81,8 @@ def find(options: Options) -> dict:
     """
     if not any((options.out / file).exists() for file in FILES.values()):
         raise UserError(
-            f"{options.out} has no weights to look at yet. First run: ./run.sh "
-            "vanilla_finetune_without_pretrain"
+            f"{options.out} has no weights to look at yet. First run, with the same "
+            "options: ./run.sh vanilla_finetune_without_pretrain"
         )
     submission, preset = load_submission(options.submission), options.preset
     data = Data(options.data, preset.block_size)
