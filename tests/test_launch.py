@@ -172,7 +172,7 @@ def test_the_first_run_makes_an_environment_and_the_second_starts_at_once(copy, 
         copy.environment["PATH"] = ":".join(folders)
         copy.write("requirements.lock", f"tiny==0.1 --hash=sha256:{64 * '0'}")
         _, err = copy.run(code=2)
-        assert "pip says why above" in err and "DO NOT MATCH" in err
+        assert "pip says why" in err and "DO NOT MATCH" in err
         copy.lock("0.1")
     out, err = copy.run()
     assert out == f"{copy.venv}\n"
@@ -203,7 +203,7 @@ def test_what_fails_leaves_the_environment_that_works(copy):
     for fails in ("venv", "require-hashes", "torch=="):
         copy.lock("0.2")
         _, err = copy.run(code=2, FAILS=fails)
-        assert "uv says why above" in err and "is as it was before" in err
+        assert "uv says why" in err and "as it was" in err
         assert fails == "venv" or "needs the network" in err
         copy.write("requirements.lock", before)
         assert copy.run() == (f"{copy.venv}\n", "")
@@ -252,7 +252,7 @@ def test_an_environment_of_ones_own_is_never_changed(copy, link):
         (theirs / "made-from").write_text("cpu 0", encoding="utf-8")
         copy.venv.symlink_to(theirs)
     _, err = copy.run(code=2)
-    assert "./run.sh did not make it" in err and (theirs / "pyvenv.cfg").exists()
+    assert "did not make it" in err and (theirs / "pyvenv.cfg").exists()
     lines = "\n".join(map(str, (copy.top / "wheels").iterdir()))
     site = next(theirs.glob("lib/python*/site-packages"))
     (site / "theirs.pth").write_text(lines, encoding="utf-8")
@@ -292,13 +292,13 @@ def test_torch_comes_from_pypi_where_its_index_cannot_be_used(copy):
     copy.run(TORCH_BUILD=" cu126 ")
     copy.lock("0.3")
     _, err = copy.run(code=2, FAILS="--index-url")
-    assert "no torch==0.1 in https://download.pytorch.org/whl/cu126" in err
+    assert "https://download.pytorch.org/whl/cu126" in err
 
 
 def test_no_environment_is_made_for_a_misspelled_target_or_for_help(copy):
     shutil.copytree(ROOT / "src", copy.root / "src", dirs_exist_ok=True)
     _, err = copy.run("vanilla_pretrian", code=2)
-    assert "Did you mean vanilla_pretrain" in err
+    assert "mean vanilla_pretrain?" in err
     assert "rope_pretrain" in copy.run("rope_pretrain", "-h")[0]
     assert not copy.venv.exists() and copy.asked_of_uv() == []
 

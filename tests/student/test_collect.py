@@ -89,8 +89,8 @@ def test_what_is_missing_is_listed_with_the_command_that_makes_it(folder, collec
     assert not (tmp_path / "s.zip").exists() and "--allow-missing" in said
     lines = indented(said)
     assert lines.keys() == {"utils.py", *ANSWERS, *MADE_BY}
-    assert lines["utils.py"] == "there is 'Utils.py.txt': rename it"
-    assert lines["encoder.params"] == "there is 'encoder (1).params': rename it"
+    assert "'Utils.py.txt': rename" in lines["utils.py"]
+    assert "'encoder (1).params': rename" in lines["encoder.params"]
     assert lines["rope.finetune.params"].endswith(" (it is empty)")
     assert all(f"./run.sh {job.target}" in lines[job.writes] for job in JOBS.values())
     assert all("starter" in lines[name] for name in ANSWERS)
@@ -138,7 +138,7 @@ def test_what_a_job_has_kept_counts_more_than_dates(folder, collected):
     file.write_text(file.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
     os.utime(file, (NOW, NOW))
     told = indented(collected())[job.writes]
-    assert told == f"made from another attention.py: ./run.sh {job.target}"
+    assert "another attention.py" in told and told.endswith(f": ./run.sh {job.target}")
     record = folder / "runs" / f"{job.writes}.json"
     record.write_text("[" * 200_000, encoding="utf-8")  # damaged, so dates count
     assert job.writes not in indented(collected())
@@ -194,4 +194,4 @@ def test_what_is_not_ready_is_warned_of(folder, collected, name, content, warnin
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     said = collected()
     assert (warning or "") in said and (name in said) == bool(warning)
-    assert ("cannot have full points yet" in said) == bool(warning)
+    assert ("Warning" in said) == bool(warning)

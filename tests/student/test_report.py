@@ -74,7 +74,7 @@ def test_equal_failures_are_written_once():
     assert text.count("is no size") == 2 and "again 1h-2-basic 1h-3-basic" in text
     assert text.count("y is not x") == summary.count("y is not x") == 1
     assert "again 1c-0-basic 1c-1-basic" in text
-    assert "- **1c-0-basic, 1c-1-basic**: wrong answer.\n" in summary
+    assert "- **1c-0-basic, 1c-1-basic**: " in summary
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_the_first_part_has_its_place(code, tmp_path, monkeypatch):
     assert f"1c  Span corruption ({COURSE.questions['1c'].points:g} points)" in told
     assert f"dataset.py, line {part.line}" in told and "grader.py 1c" in told
     assert "CharCorruptionDataset.__getitem__" in told
-    assert "the handout, problem 1, question (c)" in told
+    assert "problem 1, question (c)" in told
     pages.write_text(json.dumps({"1c": 11}), encoding="utf-8")
     assert "handout.pdf, page 11\n" in describe(part, COURSE, "")
 
@@ -135,7 +135,7 @@ def test_parts_come_in_the_order_of_the_handout_and_what_they_build_on_first(cod
 def test_a_missing_file_and_a_submission_without_folders(code, tmp_path, monkeypatch):
     (code / "dataset.py").unlink()
     part = next_part(code, COURSE, ALL)
-    assert part.question == "1c" and "(the file is missing)" in describe(part, COURSE, "")
+    assert part.question == "1c" and "file is missing" in describe(part, COURSE, "")
     (code / "problem5" / "encoder.py").rename(code / "encoder.py")
     assert next_part(code, COURSE, {"5d"}).file == code / "encoder.py"
     # a file that no starter has is no part
@@ -151,7 +151,7 @@ def test_next_on_the_command_line(code):
     assert done.stdout.endswith("  check  " + command.format(" 1c"))
     shutil.copytree(SOLUTION, code, dirs_exist_ok=True)
     done = call(grader.main, "1", "--next", *submission, cwd=ROOT / "src")
-    assert done.stdout == "All parts are written. Next: " + command.format(" 1")
+    assert re.fullmatch("All .*Next: " + re.escape(command.format(" 1")), done.stdout)
     done = call(grader.main, "--next", "--submission", code / "nowhere")
     assert done.returncode == 2 and "--next needs a folder" in done.stderr
 

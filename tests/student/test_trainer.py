@@ -90,7 +90,7 @@ def test_a_checkpoint_not_written_stops_nothing_and_a_damaged_one_all(
 ):
     trainer = fresh(**kept | {"ckpt_path": str(tmp_path / "nowhere" / "run.ckpt")}, max_epochs=2)
     trainer.train()
-    assert trainer.epoch == 2 and "could not be written" in capsys.readouterr().out
+    assert trainer.epoch == 2 and "not be written" in capsys.readouterr().out
     fresh(**kept).train()
     path = tmp_path / "run.ckpt"
     path.write_bytes(path.read_bytes()[:2000])

@@ -129,7 +129,7 @@ def test_only_a_change_of_the_submission_is_graded(watched):
     ]
     wrong = report(*IDS)
     shown = watched.run(wrong, [*others, *saves], *len(saves) * [wrong])
-    assert shown.count("problem5/encoder.py changed") == 2
+    assert shown.count("encoder.py changed") == 2
     assert watched.graded == ["x = 0\n", "x = 0\n", "x = 3\n", None]
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_graded_does_not_end_it(watched):
 
     last, saves = report(IDS[0]), [lambda n=n: watched.save(f"x = {n}\n") for n in (22, 333)]
     shown = watched.run(report(*IDS), [save, *saves], refuse, last, interrupt)
-    assert "  It is a link.\n" in shown and "Now passing: 1h-3-basic, 1h-9-basic" in shown
+    assert "  It is a link.\n" in shown and "passing: 1h-3-basic, 1h-9-basic" in shown
     assert watched.last is last and watched.graded == ["x = 1\n", "x = 22\n", "x = 333\n"]
 
 
@@ -167,8 +167,8 @@ def test_a_save_during_a_grading_ends_it(watched):
     saves = [lambda: watched.save("x = 1\n"), lambda: None]
     shown = watched.run(report(*IDS), saves, save, report(IDS[0]))
     assert watched.graded == ["x = 1\n", "x = 2\n"]
-    assert "  Saved again before the grading had ended.\n" in shown
-    assert "Now passing: 1h-3-basic, 1h-9-basic" in shown
+    assert "  Saved again before " in shown
+    assert "passing: 1h-3-basic, 1h-9-basic" in shown
 
 
 def test_a_session(tmp_path):
@@ -191,5 +191,5 @@ def test_a_session(tmp_path):
     _, errors = process.communicate()
     late.cancel()
     assert process.returncode == 1 and errors == "" and "Traceback" not in shown
-    assert "Ctrl-C" in shown and "problem5/hand_attention.json changed" in shown
+    assert "Ctrl-C" in shown and "hand_attention.json changed" in shown
     assert "output[0] is off" in shown and "Now failing: 5a-0-basic" in shown

@@ -72,11 +72,11 @@ def test_what_was_fetched_counts_and_what_was_not_pushed_does_not(tmp_path, orig
     (hers / HOME / "model.py").write_text("# not committed\n", encoding="utf-8")
     found, remarks, files = take()
     assert new[:12] in found.label and LAST_MINUTE in files["model.py"]
-    assert "did not count: it is not in the branch" not in remarks, "an older clone is no news"
+    assert "did not count" not in remarks, "an older clone is no news"
     local = commit(hers, "2026-02-12 23:00 +0000")
     found, remarks, _ = take()
     assert new[:12] in found.label
-    assert f"{local[:12]}, dated 2026-02-12 23:00 UTC, did not count: it is not in" in remarks
+    assert f"{local[:12]}, dated 2026-02-12 23:00 UTC, did not count" in remarks
 
 
 def test_branches(tmp_path, origin, take):
@@ -87,7 +87,8 @@ def test_branches(tmp_path, origin, take):
     found, remarks, _ = take()
     assert found.submitted == parse_due(EARLY) and f"{other[:12]}, dated 2026-02-11" in remarks
     assert other[:12] in take(branch="dev")[0].label
-    assert take(branch="exam")[1] == "It has no branch exam, but dev, main."
+    said = take(branch="exam")[1]
+    assert "no branch exam" in said and "dev, main" in said
     git(hers, "symbolic-ref", "HEAD", "refs/heads/master")
     said = "unreadable: It has no branch master, but dev, main. Choose one: git check"
     assert take()[1].startswith(said)
@@ -264,12 +265,12 @@ def test_later_runs_say_that_another_commit_counted_and_staff_decide(tmp_path, g
     git(hers, "fetch", "--quiet")
     assert grade() == 0
     refused = entries(tmp_path)["hw5-ada"].refused
-    assert refused.startswith("It has no commit before 2026-02-12") and f"{said}." in refused
+    assert "no commit before 2026-02-12" in refused and f"{said}." in refused
     git(hers, "checkout", "--quiet", counted)
     assert grade() == 0
     new = entries(tmp_path)["hw5-ada"]
     assert (new.source, new.total, new.refused) == (old.source, old.total, "")
-    assert f"{counted[:12]} was checked out by hand" in remarks(tmp_path, "hw5-ada")
+    assert f"{counted[:12]} was checked out" in remarks(tmp_path, "hw5-ada")
 
 
 def test_an_unreadable_clone_keeps_its_grade_or_has_none(tmp_path, grade, capsys):
@@ -306,7 +307,7 @@ def test_without_git_nobody_has_a_grade_and_zips_do(tmp_path, grade, capsys, mon
     hand_in(tmp_path / "class", "ben")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert grade() == 3
-    assert "git is not installed on this machine" in capsys.readouterr().out
+    assert "git is not installed" in capsys.readouterr().out
     assert entries(tmp_path)["ben"].final and not entries(tmp_path)["ada"].final
 
 
@@ -490,4 +491,5 @@ def test_names_of_branches_do_nothing_to_a_terminal(own, take):
     (own / ".git/HEAD").write_text("ref: refs/heads/\x1b[31mred\n", encoding="utf-8")
     assert not take()[0].problem
     shutil.copy(own / ".git/refs/heads/\u202ered", own / ".git/refs/heads/other")
-    assert "no branch [31mred, but other, red" in take()[1]
+    said = take()[1]
+    assert "no branch [31mred" in said and "other, red" in said

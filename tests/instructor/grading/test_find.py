@@ -175,7 +175,7 @@ def test_gradescope(tmp_path, wrapped):
     assert ann.submitted == datetime(2026, 10, 4, 6, 11, 8, tzinfo=UTC)
     assert cleo.submitted == datetime(2026, 10, 4, 4, 55, 23, tzinfo=UTC)
     assert nobody.identities == () and nobody.submitted is None and nobody.problem == ""
-    assert "does not contain it" in gone.problem
+    assert "not contain" in gone.problem
 
 
 LAUGHS = "submission_0: &a {x: [1]}\n" + "".join(
@@ -306,7 +306,7 @@ def test_canvas_gradebook_tells_who_is_excused_and_whose_a_submission_is(tmp_pat
     assert not stranger.enrolled and not remark
     stranger, remark = matched(people, ("any", "Ann Marie Lee"), person="Ann Marie Lee")
     assert not stranger.enrolled and stranger.id == "Ann Marie Lee"
-    assert remark.startswith("Ann Marie Lee fits each of alee, alee2 in the roster.")
+    assert remark.startswith("Ann Marie Lee ") and "alee, alee2" in remark
     stranger, _ = matched(roster(tmp_path, "id\nAnn\n"), ("canvas_id", "9"), person="ann")
     assert stranger.id == "ann (not in the roster)"
     person, remark = matched(Roster(), ("name", "Ann"), ("email", "a@x"), person="a@x")

@@ -210,7 +210,7 @@ def test_a_wrong_one_is_told_why_by_landlock_without_bubblewrap(archive, tmp_pat
     container = run_in_container(archive, tmp_path / "mine", metadata="-", **limits)
     checks = checks_of(container.results)
     assert container.results["extra_data"]["isolation"] == "landlock"
-    assert "bwrap is not installed" in container.output and "For staff:" in container.output
+    assert "bwrap is not" in container.output and "For staff:" in container.output
     assert checks["1c-2-basic"]["score"] == 0 and "shifted by one" in checks["1c-2-basic"]["output"]
     assert checks["1h-3-basic"]["tags"] == ["1h", "basic", "not implemented"]
     assert checks["1d-3-basic"]["status"] == "passed"
@@ -247,7 +247,7 @@ def test_a_hostile_one_gets_nothing(archive, tmp_path, forbidden, isolation):
     if isolation == "landlock":
         assert not staff and "not run" not in hidden
     else:
-        assert hidden == {"not run"} and "hidden checks did not run" in staff[0]["name"]
+        assert hidden == {"not run"} and "checks did not run" in staff[0]["name"]
         assert staff[0]["visibility"] == "hidden"
 
 
@@ -258,7 +258,7 @@ def test_a_right_one_earns_its_basic_points_without_a_sandbox(archive, tmp_path)
     results = run_in_container(archive, reference, **limits).results
     basic = [test for test in checks_of(results).values() if "basic" in test["tags"]]
     assert results["score"] == sum(test["max_score"] for test in basic)
-    assert "this is not a grade yet" in results["output"]
+    assert "not a grade yet" in results["output"]
 
 
 @pytest.mark.full

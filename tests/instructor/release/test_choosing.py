@@ -159,10 +159,10 @@ def test_it_proves_itself_as_a_release_does(tmp_path, of_course, course):
     of_course(course)
     done = call(program.main, "release", tmp_path / "x")
     assert done.returncode == 0 and "failed" not in done.stdout, done.stderr
-    assert "the reference gets full points, from submission.zip" in done.stdout
+    assert "from submission.zip" in done.stdout
     steps = len(commands(course.manifest())) + 4
     assert len(re.findall(r"(?m)^  ok ", done.stdout)) == steps
-    assert ("hand it out when nobody" in done.stdout) == bool(course.given)
+    assert ("hand it out" in done.stdout) == bool(course.given)
     assert {path.name for path in tmp_path.iterdir()} == {"x", "x.zip"}
     pages = (tmp_path / "x" / "handout" / "pages.json").read_text(encoding="utf-8")
     assert {*re.findall(r'"(\d)[a-z]": \d', pages)} == {*course.handed_out}

@@ -122,7 +122,7 @@ def test_a_commit_is_found(secrets):
     if not secrets.commits:
         pytest.skip("there is no git history here")
     (found,) = leaks.find_leaks({"a": f"version {secrets.commits[1:10]}"}, secrets)
-    assert "a commit of this repository" in found
+    assert "a commit" in found
 
 
 def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
@@ -131,7 +131,7 @@ def test_a_hidden_check_among_the_basic_ones_of_this_copy_is_found(secrets):
     text = (ROOT / Q1H).read_text(encoding="utf-8")
     assert leaks.find_leaks({Q1H: text}, shared) == []
     (found,) = leaks.find_leaks({Q1H: text + HIDDEN}, shared)
-    assert "of the hidden checks in q1h.py" in found
+    assert "hidden checks in q1h.py" in found
 
 
 def test_documents_show_no_seed_that_could_be_copied():

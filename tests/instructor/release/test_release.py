@@ -76,7 +76,7 @@ def test_it_has_what_students_need_and_nothing_else(files, tree):
     assert {f"src/checks/cases/{question}.zip" for question in all_questions()} <= {*files}
     assert not [name for name in files if "gold" in name or "__pycache__" in name]
     done = subprocess.run([tree / "run.sh", "test"], capture_output=True, encoding="utf-8")
-    assert done.returncode == 2 and "tests are not part of this copy" in done.stderr
+    assert done.returncode == 2 and "tests are not part" in done.stderr
 
 
 def test_files_that_git_does_not_track_stay_here(tmp_path, monkeypatch):
@@ -242,7 +242,7 @@ def test_a_cohort_has_matrices_of_its_own(cohort, tmp_path):
         hand.write_text(solution, encoding="utf-8")
         report = smoke_test.grade(tmp_path / "mine", tmp_path / "tree", answers, manifest_of("5a"))
         assert report.score == (report.max_score if right else 0)
-    assert "Q is not the course's" in report.outcomes["5a-0-basic"].details
+    assert "Q is not" in report.outcomes["5a-0-basic"].details
 
 
 def manifest_of(question):
