@@ -242,7 +242,7 @@ def warm(worker, monkeypatch):
     monkeypatch.setattr(
         session, "GradingWorker", lambda setting, *more: start(setting) if setting.debug else worker
     )
-    monkeypatch.setattr(work, "_worker", lambda setting: worker)
+    monkeypatch.setattr(work, "worker_for", lambda setting: worker)
     return worker
 
 

@@ -53,7 +53,7 @@ def run(task: Task) -> dict:
                 task.setting,
                 task.seed,
                 manifest,
-                worker=None if task.apart else _worker(task.setting),
+                worker=None if task.apart else worker_for(task.setting),
             )
         return _if_unchanged(task, {"report": as_dict(report)})
     except NotTaken as error:
@@ -92,8 +92,8 @@ def _if_unchanged(task, result):
 
 
 @functools.lru_cache(maxsize=1)
-def _worker(setting):
-    """The worker of this process."""
+def worker_for(setting: Setting) -> GradingWorker:
+    """The worker of this process, which grades one submission after the other."""
     worker = GradingWorker(setting)
     atexit.register(worker.close)
     return worker

@@ -139,10 +139,10 @@ time.sleep(0.2)
 
 def test_no_process_is_left(outcome_of, process):
     process.start()
-    before = set(watch.descendants(process._process.pid))
+    before = set(watch.descendants(process.pid))
     outcome = outcome_of(DAEMON + RIGHT)
     assert outcome.verdict is Verdict.PASSED, outcome.details
-    assert set(watch.descendants(process._process.pid)) == before
+    assert set(watch.descendants(process.pid)) == before
 
 
 def test_what_removes_its_own_folder_harms_nobody(outcome_of):

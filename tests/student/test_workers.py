@@ -41,7 +41,7 @@ def test_all_processes_end_after_a_suspicious_submission(tmp_path):
     with GradingWorker(Setting(), [COURSE.questions["1c"]], 2) as worker:
         for source, runs in ((STARTER, True), (tmp_path / "crashes", False)):
             grade_submission(source, checks, Setting(), 5, COURSE, worker=worker)
-            assert [process._process is not None for process in worker.processes] == [runs] * 2
+            assert [process.pid is not None for process in worker.processes] == [runs] * 2
 
 
 def test_lines_keep_the_manifests_order():
