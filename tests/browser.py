@@ -65,5 +65,5 @@ def sideways(tab) -> int:
 def smallest_text(tab) -> float:
     """The pixels of the smallest text in a chart."""
     return tab.evaluate("""Math.min(...[...document.querySelectorAll("svg[role=img] text")].map(
-        text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a || Infinity
-    ))""")
+        text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a
+            || Infinity))""")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -12,7 +13,7 @@ from classes import cli, set_up, start, students, verdicts
 from distributed import Client
 
 from common.files import UserError
-from helpers import ROOT, wait_until
+from helpers import ROOT, descendants, wait_until
 from instructor.grading import engine
 
 DASK = [sys.executable, "-m", "dask"]
@@ -76,8 +77,8 @@ def test_a_cluster_grades_as_one_machine_and_a_killed_worker_loses_nothing(start
     out = set_up(tmp_path / "out", submissions=["../class"], seed=5)
     process = start("grade", out, "--cluster", file, **PLAIN)
     until_graded(process, "1/12")
-    for member in [*psutil.Process(processes[2].pid).children(), processes[2]]:
-        member.kill()
+    for pid in (*descendants(processes[2].pid), processes[2].pid):
+        os.kill(pid, signal.SIGKILL)
     finish(process)
     assert verdicts(out) == verdicts(local)
     lost = set_up(tmp_path / "lost", submissions=["../class"])
@@ -120,9 +121,8 @@ def test_the_documented_certificates_and_ports_let_nobody_else_in(start_cluster,
         assert "No Dask cluster" in finish(process, code=2)
     finish(start("grade", out, "--cluster", file, **mine))
     assert len(verdicts(out)) == 3
-    family = [psutil.Process(process.pid) for process in processes]
-    family += [child for one in family for child in one.children(recursive=True)]
-    sockets = [socket for one in family for socket in one.net_connections("inet")]
+    pids = [pid for process in processes for pid in (process.pid, *descendants(process.pid))]
+    sockets = [socket for pid in pids for socket in psutil.Process(pid).net_connections("inet")]
     addresses = [socket.laddr for socket in sockets if socket.status == "LISTEN"]
     assert addresses and {address.ip for address in addresses} == {"127.0.0.1"}
     for address in addresses:

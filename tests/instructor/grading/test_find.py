@@ -273,7 +273,8 @@ def matched(people, *identities, person="x"):
     return people.match(Found(None, "label", None, person, identities))
 
 
-GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (98765) ,HW 5 (7),hw5 (8)
+GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (98765) \
+,HW 5 (7),hw5 (8)
 ,,,,,Manual Posting,,
     Points Possible,,,,,146,9,9
 "Müller, Jörg",1234,u1,jmueller,"A, B", EX ,1,EX

@@ -35,7 +35,16 @@ from classes import (
 
 from checks.support import session
 from common.files import Interrupted, UserError
-from helpers import ROOT, SOLUTION, STARTER, copy_reference, manifest_text, wait_until
+from helpers import (
+    ROOT,
+    SOLUTION,
+    STARTER,
+    copy_reference,
+    descendants,
+    is_running,
+    manifest_text,
+    wait_until,
+)
 from instructor.course import Course
 from instructor.grading import work
 from instructor.grading.database import State
@@ -61,11 +70,12 @@ def test_a_run_that_is_killed_goes_on(tmp_path, grade):
             process.wait(timeout=random.uniform(0.3, 3.5) if attempt < 6 else 120)
             break
         except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGSTOP)  # it starts no more
+            workers = descendants(process.pid)
             process.kill()  # the parent alone: its workers must notice
             process.wait()
             kills += 1
-            living = ["pgrep", "-r", "R,S,D", "-s", str(process.pid)]
-            wait_until(lambda: subprocess.run(living, capture_output=True).returncode == 1, 20)
+            wait_until(lambda: not any(map(is_running, workers)))  # noqa: B023  now
     assert verdicts(out) == verdicts(tmp_path / "out")
     # Nothing that was kept was graded again: at most the two that were under way at each kill.
     log = (tmp_path / "log").read_text(encoding="utf-8")

@@ -296,8 +296,8 @@ def test_sections_side_by_side():
 
 CUT = """[...document.querySelectorAll("caption, h2, p, summary")].filter(one => {
   const box = one.getBoundingClientRect();
-  const wide = one.scrollWidth > one.clientWidth + 1;
-  return box.width && (box.left < 0 || box.right > innerWidth || wide);
+  const outside = box.left < 0 || box.right > innerWidth;
+  return box.width && (outside || one.scrollWidth > one.clientWidth + 1);
 }).map(one => one.textContent)"""
 
 

@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import threading
-import time
 import traceback
 
 import batch_work
@@ -16,7 +15,9 @@ from autograder import read_manifest
 from checks.support import session
 from instructor.grading import command, graded_class
 from instructor.grading.fingerprint import Fingerprints
-from instructor.grading.pages import class_page, student_page  # noqa: F401  (before forking)
+
+# imported before forking
+from instructor.grading.pages import class_page, student_page  # noqa: F401
 
 FULL = session.MANIFEST
 # the check that is added during the term, and one that a slow machine fails, so it is repeated
@@ -47,12 +48,13 @@ def play(folder, disturbed=0):
         settings.update(changes)
         words = "grade", set_up(folder / "out", **settings), *words
         for _ in range(random.randint(0, disturbed)):
-            pid, end = _start(words, manifest, work), time.monotonic() + random.uniform(0, LONGEST)
-            while not os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                if time.monotonic() > end:
-                    os.kill(pid, random.choice((signal.SIGKILL, signal.SIGINT)))
-                    break
-                time.sleep(0.002)
+            number = random.choice((signal.SIGKILL, signal.SIGINT))
+            pid = _start(words, manifest, work)
+            disturb = threading.Timer(random.uniform(0, LONGEST), os.kill, (pid, number))
+            disturb.start()
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+            disturb.cancel()
+            disturb.join()
             _code(pid)
         code = _code(_start(words, manifest, work))
         assert code in ENDS, f"{words} ended with {code}"
