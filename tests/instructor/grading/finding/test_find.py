@@ -1,44 +1,15 @@
-"""Finding submissions as three systems export them, whose they are, and how late."""
+"""Finding submissions as three systems export them, and whose clones they are."""
 
 import os
-import time
-import zipfile
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
+from classes import CODE
+from downloads import lay, roster
 
 from checks.support.staging import stage
 from common.files import UserError
-from helpers import SOLUTION
-from instructor.grading.finding.find import Found, find_submissions
-from instructor.grading.finding.late import days_late, deadline, parse_due, penalty
-from instructor.grading.finding.roster import Roster, read_roster
-
-CODE = (SOLUTION / "model.py").read_bytes()
-
-
-def lay(folder, names):
-    """Put files with code into a folder, by names with " | " between; "a -> b" is a link."""
-    for name in names.split(" | "):
-        path = folder / name.partition(" -> ")[0]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if "->" in name:
-            path.symlink_to(name.partition(" -> ")[2])
-        elif name.endswith("/"):
-            path.mkdir()
-        elif path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(path, "w") as archive:
-                archive.writestr("model.py", CODE)
-        else:
-            path.write_bytes(CODE)
-    return folder
-
-
-def roster(tmp_path, text, encoding="utf-8", **options):
-    path = tmp_path / "roster.csv"
-    path.write_bytes(text.encode(encoding, "surrogateescape"))
-    return read_roster(path, **options)
-
+from instructor.grading.finding.find import find_submissions
 
 LAYOUT = {  # by person: what lies in the class, and what is said of it; "" if it can be staged
     "as folder": ("as folder/model.py", ""),
@@ -86,7 +57,7 @@ def test_nobodys_hand_in_disappears(tmp_path):
         assert (item.submitted, item.late, item.system) == (None, None, "")
         if not item.problem:
             stage(item.source, tmp_path / "staged" / str(number))
-    staged = [path.read_bytes() for path in tmp_path.glob("staged/*/submission/model.py")]
+    staged = [path.read_text("utf-8") for path in tmp_path.glob("staged/*/submission/model.py")]
     assert staged == [CODE] * list(expected.values()).count("")
     os.utime(folder / "ann.zip", (0, 0))
     assert find_submissions(folder) == everything, "the order depends on names alone"
@@ -264,166 +235,3 @@ def test_no_folder_of_submissions(tmp_path, names, folder, part):
         find_submissions(lay(tmp_path, names) / folder)
     (one,) = find_submissions(lay(tmp_path / "one", "hw-submissions/model.py"))
     assert one.person == "hw-submissions", "a folder that is called so"
-
-
-# Whose it is
-
-
-def matched(people, *identities, person="x"):
-    return people.match(Found(None, "label", None, person, identities))
-
-
-GRADEBOOK = """Student,ID,SIS User ID,SIS Login ID,Section,  HW 5:  Attention (98765) \
-,HW 5 (7),hw5 (8)
-,,,,,Manual Posting,,
-    Points Possible,,,,,146,9,9
-"Müller, Jörg",1234,u1,jmueller,"A, B", EX ,1,EX
-"Lee, Ann Marie",22,u2,alee,A,12,EX,1
-"Lee, Ann Marie",23,u3,alee2,A
-"Student, Test",99,,,A,
-"""
-COLUMNS = {  # by the assignment's title: the column, and who is excused there
-    "hw 5: attention": ("  HW 5:  Attention (98765) ", ["jmueller"]),
-    "HW 5: Attention (98765)": ("  HW 5:  Attention (98765) ", ["jmueller"]),
-    "HW5 (7)": ("HW 5 (7)", ["alee"]),
-    **dict.fromkeys(("HW 5", "Attention", "Section", ""), ("", [])),
-}
-
-
-def test_canvas_gradebook_tells_who_is_excused_and_whose_a_submission_is(tmp_path):
-    for title, (column, excused) in COLUMNS.items():
-        people = roster(tmp_path, GRADEBOOK, title=title)
-        assert people.column == column and people.is_gradebook, title
-        assert [person.id for person in people.people if person.excused] == excused
-    jorg, ann, ann2 = people.people
-    assert [jorg.id, ann.id, ann2.id] == ["jmueller", "alee", "alee2"]
-    assert (jorg.name, jorg.section) == ("Müller, Jörg", "A, B")
-    assert (jorg.canvas_id, jorg.sis_id) == ("1234", "u1")
-    for name in ("mullerjorg", "Jörg Müller", "JÖRG MU\u0308LLER", "müller_jörg"):
-        assert matched(people, ("name", name)) == (jorg, ""), name
-    assert matched(people, ("canvas_id", "23"), ("name", "leeannmarie")) == (ann2, "")
-    stranger, remark = matched(people, ("canvas_id", "7"), ("name", "mullerjorg"), person="m_7")
-    assert (stranger.id, stranger.name, stranger.canvas_id) == ("m_7", "mullerjorg", "7")
-    assert not stranger.enrolled and not remark
-    stranger, remark = matched(people, ("any", "Ann Marie Lee"), person="Ann Marie Lee")
-    assert not stranger.enrolled and stranger.id == "Ann Marie Lee"
-    assert remark.startswith("Ann Marie Lee ") and "alee, alee2" in remark
-    stranger, _ = matched(roster(tmp_path, "id\nAnn\n"), ("canvas_id", "9"), person="ann")
-    assert stranger.id == "ann (not in the roster)"
-    person, remark = matched(Roster(), ("name", "Ann"), ("email", "a@x"), person="a@x")
-    assert (person.id, person.name, person.email, remark) == ("a@x", "Ann", "a@x", "")
-    assert person.enrolled, "without a roster, everybody is"
-
-
-ROSTERS = [  # the file, who is in it, and what a name may say with whose that is
-    (
-        "id,name,email,github,canvas_id\na1,Ann Lee,ann@x.edu,AnnL,\nb2,Bob,,,44\n",
-        "a1 b2",
-        "A1=a1 ANNL=a1 ann@x.edu=a1 lee,ann=a1 44=b2 c3=",
-    ),
-    ("sep=;\r\nid;name\r\na1;Ann Lee\r\nb2;Bob\r\n", "a1 b2", "annlee=a1"),
-    (
-        "First Name,Last Name,SID,Email,Role,Sections\n"
-        "Ann,Lee,12,ann@x.edu,Student,A\nT,A,1,ta@x.edu,TA,\n",
-        "ann@x.edu",
-        "12=ann@x.edu",
-    ),
-    ("Name\tEmail\tSection\nAnn Lee\tann@x.edu\tA\n\t\t\n", "ann@x.edu", ""),
-    ('"identifier","github_username","name"\n"ann@x","annl",""\n', "ann@x", "annl=ann@x"),
-    (
-        "Identifier,Full name,ID number,Email address\nParticipant 4,Ada,1,a@x\n",
-        "Participant 4",
-        "a@x=Participant_4",
-    ),
-    ("id,name\nAnn,Bob\n1,นิด\n2,นัด\n", "Ann 1 2", "นิด=1 นัด=2"),
-    ("email,name,section\nada@x,Ada,A\n,,B\n", "ada@x", ""),
-]
-
-
-@pytest.mark.parametrize("text, ids, looked_up", ROSTERS)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_rosters_of_other_systems(tmp_path, text, ids, looked_up, encoding):
-    people = roster(tmp_path, text, encoding)
-    assert " ".join(person.id for person in people.people) == ids
-    for value, _, id in (pair.partition("=") for pair in looked_up.split()):
-        person, _ = matched(people, ("any", value))
-        assert (person.id if person.enrolled else "") == id.replace("_", " ")
-
-
-# When it was due
-
-
-DUE = {
-    "2026-12-01 23:59 +01:00": "2026-12-01T22:59:00",
-    "2026-12-01T23:59Z": "2026-12-01T23:59:00",
-    "2026-12-01 +00:00": "2026-12-01T23:59:59",
-    "2026-12-01 23:59 America/Los_Angeles": "2026-12-02T07:59:00",
-    "2026-07-01 9:05 Europe/Zurich": "2026-07-01T07:05:00",
-}
-NO_DATES = [
-    *("", "tomorrow", "1.12.2026", "2026-13-01 10:00", "2026-12-01 25:00"),
-    *("2026-12-01 10:00 Nowhere/City", "2026-12-01 10:00 +99:00"),
-    "2026-12-01 10:00 ../../etc/passwd",
-]
-
-
-def test_due_dates():
-    for text, expected in DUE.items():
-        assert parse_due(text) == datetime.fromisoformat(expected).replace(tzinfo=UTC), text
-    for text in NO_DATES:
-        with pytest.raises(UserError, match="Write it as '2026-12-01 23:59'"):
-            parse_due(text)
-
-
-@pytest.mark.parametrize("name", ["America/New_York", "/usr/share/zoneinfo/America/New_York"])
-def test_a_due_date_without_a_zone_is_local_and_knows_clock_changes(monkeypatch, name):
-    monkeypatch.setenv("TZ", name)
-    time.tzset()
-    try:
-        due = parse_due("2026-10-31 20:00")
-        assert due == datetime(2026, 11, 1, 0, 0, tzinfo=UTC)
-        assert deadline(due, 1) == datetime(2026, 11, 2, 1, 0, tzinfo=UTC)
-    finally:
-        monkeypatch.undo()
-        time.tzset()
-
-
-def test_days_late():
-    due = datetime(2026, 12, 1, 22, 59, tzinfo=UTC)
-    late = {-60: 0, 0: 0, 15: 0, 16: 1, 24 * 60: 1, 24 * 60 + 1: 2, 71 * 60: 3}
-    for minutes, days in late.items():
-        for extension in (0, 2):
-            submitted = due + timedelta(days=extension, minutes=minutes)
-            assert days_late(submitted, due, grace_minutes=15, extension=extension) == days
-    assert days_late(None, due) == 0
-    assert days_late(due, due, marked_late=True) == 0, "the time counts where it is known"
-    for unknown, extension, days in ((1, 0, 1), (3, 0, 3), (0, 0, 0), (3, 1, 2), (1, 2, 0)):
-        options = {"unknown_days": unknown, "extension": extension}
-        assert days_late(None, None, marked_late=True, **options) == days
-        assert days_late(None, None, marked_late=False, **options) == 0
-    lost = [penalty(days, 0.1, free_days=2, cap=0.25) for days in range(6)]
-    assert lost == [0, 0, 0, 0.1, 0.2, 0.25] and penalty(20, 0.1) == 1.0
-
-
-@pytest.mark.parametrize(
-    "due, submitted, days",
-    [
-        # Clocks in New York go back on 1 November 2026 at 06:00 UTC: the day has 25 hours.
-        ("2026-10-31 20:00", "2026-11-02T01:00Z", 1),
-        ("2026-10-31 20:00", "2026-11-02T01:01Z", 2),
-        # They go forward on 14 March 2027 at 07:00 UTC: the day has 23 hours.
-        ("2027-03-13 20:00", "2027-03-15T00:00Z", 1),
-        ("2027-03-13 20:00", "2027-03-15T00:01Z", 2),
-        # A time that comes twice is over when it was there the second time.
-        ("2026-11-01 01:30", "2026-11-01T06:30Z", 0),
-        ("2026-11-01 01:30", "2026-11-01T06:31Z", 1),
-        # A time that is skipped is an hour later.
-        ("2027-03-13 02:30", "2027-03-14T07:30Z", 1),
-        ("2027-03-13 02:30", "2027-03-14T07:31Z", 2),
-    ],
-)
-def test_days_late_end_at_the_same_time_of_day_when_clocks_change(due, submitted, days):
-    due, submitted = parse_due(f"{due} America/New_York"), datetime.fromisoformat(submitted)
-    for where in (submitted, submitted.astimezone(due.tzinfo)):
-        assert days_late(where, due) == days
-    assert days_late(submitted, due, extension=1) == max(0, days - 1)
