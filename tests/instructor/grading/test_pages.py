@@ -309,3 +309,28 @@ def test_everybody_can_read_the_pages(browser, out, name, size, scheme):
     with opened(browser, out / "kinds" / f"{name}.html", size, scheme) as tab:
         tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         assert violations(tab) == [] and sideways(tab) == 0 and tab.evaluate(CUT) == []
+
+
+# The first cell and the last one of a row, when its table is scrolled to the end.
+ENDS = """(() => {
+  const row = document.querySelector("#people tbody tr"), box = row.closest(".scroll");
+  box.scrollLeft = box.scrollWidth;
+  return [row.firstElementChild, row.lastElementChild].map(one => {
+    const {left, right} = one.getBoundingClientRect();
+    return [left, right];
+  }).flat();
+})()"""
+CLIPPED = """[...document.querySelectorAll("#people :is(th, td)")].filter(one => {
+  const box = one.closest(".scroll").getBoundingClientRect(), mine = one.getBoundingClientRect();
+  return mine.left < 0 || mine.right > innerWidth + 1 || mine.bottom > box.bottom + 1;
+}).length"""
+
+
+def test_the_table_of_people_is_readable_on_a_phone_and_on_paper(browser, out):
+    """On a phone it alone scrolls, and names stay; on landscape A4 nothing of it is cut off."""
+    with opened(browser, out / "class.html", viewport={"width": 360, "height": 740}) as tab:
+        left, middle, _, right = tab.evaluate(ENDS)
+        assert sideways(tab) == 0 and 0 <= left < middle < 0.7 * 360 and right <= 360
+        tab.set_viewport_size({"width": round((297 - 2 * 14) / 25.4 * 96), "height": 700})
+        tab.emulate_media(media="print")
+        assert sideways(tab) == 0 and tab.evaluate(CLIPPED) == 0
