@@ -90,7 +90,7 @@ def test_the_page_has_what_was_found(found):
 
 def test_without_weights_it_says_what_makes_them(tmp_path):
     process = call(run.main, "look", "--submission", SOLUTION, "--out", tmp_path)
-    assert process.returncode == 2 and "First run: ./run.sh vanilla_finetune_w" in process.stderr
+    assert process.returncode == 2 and "./run.sh vanilla_finetune_w" in process.stderr
     assert not any(tmp_path.iterdir())
 
 

@@ -15,12 +15,14 @@ import collect
 from checks.support.staging import RESULTS, stage
 from helpers import ROOT, SOLUTION, STARTER, call
 from instructor.mistakes.patches import make
+from instructor.release.starter import KEPT_RESULTS
 from jobs.deliverables import ANSWERS, DELIVERABLES, STUDENT_FILES
 from jobs.presets import PRESETS
 from jobs.records import Record, ingredients, write_record
 from jobs.targets import JOBS, MADE_BY
 
 NOW = 1_800_000_000
+WEIGHTS = (KEPT_RESULTS / "encoder.params").read_bytes()
 
 
 @pytest.fixture
@@ -31,7 +33,9 @@ def folder(tmp_path):
     folder = make((), tmp_path / "submission")
     for age, name in enumerate(DELIVERABLES):
         if name in MADE_BY:
-            (folder / name).write_bytes(f"bytes of {name}".encode())
+            # as torch.save writes it, or as its pickles begin
+            content = WEIGHTS if name == "encoder.params" else b"\x80bytes of " + name.encode()
+            (folder / name).write_bytes(content)
         os.utime(folder / name, (NOW + age, NOW + age))
     return folder
 
@@ -177,6 +181,8 @@ UNREADY = [
     ("model.py", "x = 1\ndef (\n", "model.py, line 2"),
     ("helper.py", "x = 1\n".encode("utf-16"), "helper.py is not UTF-8 but UTF-16."),
     ("encoder.params", "version https://git-lfs", "encoder.params: It is a pointer of Git LFS"),
+    ("encoder.params", "hello", "encoder.params: It was not written by torch.save. ./run.sh enc"),
+    ("rope.pretrain.params", WEIGHTS[:-100], "rope.pretrain.params: It ends too early"),
     (HAND, json.dumps(json.loads(STARTED[HAND])), blank(HAND, 1)),
     (HAND, ONE_LEFT, blank(HAND, 3)),
     (HAND, '{\n "scores": [1,]\n}', f"{HAND}, line 2: "),

@@ -160,6 +160,11 @@ STUB = failed("1d-1-basic", Verdict.NOT_IMPLEMENTED, "helper.py:91  finetune")
 WRONG = failed("1c-0-basic", Verdict.WRONG_ANSWER, "x has the wrong length")
 RAISED = failed("1h-3-basic", Verdict.EXCEPTION, "attention.py, line 70: TypeError: no")
 WHERE = "No answer within 2 seconds.\nWhere it was: attention.py, line 64, in turn.\nA loop?"
+PASSED_ON = """dataset.py, line 166: ValueError: no
+  helper.py, line 96, in finetune
+  dataset.py, line 166, in _parse"""
+PASSED_ON = failed("1d-1-basic", Verdict.EXCEPTION, PASSED_ON)
+SECOND = failed("6e-6-basic", Verdict.WRONG_ANSWER, "PreNormStack(3)(x): off by 1.")
 KINDS = {"basic": Verdict.PASSED, "hidden": None}
 DONE = [Outcome(check.id, KINDS[check.kind]) for check in COURSE.checks.values() if check.coded]
 NEXT = [
@@ -167,6 +172,9 @@ NEXT = [
     ([WRONG, STUB], ["dataset.py"], r"mend 1c-0-basic; \S*code/dataset\.py:{line}; read"),
     ([RAISED], [], r"mend 1h-3-basic; .*attention.py:70; "),
     ([failed("1h-3-basic", Verdict.TIMEOUT, WHERE)], [], "mend 1h-3-basic; .*attention.py:64; "),
+    ([failed("6d-9-basic", Verdict.WRONG_ANSWER, "")], [], r"mend 6d-9-basic \(.* 1h: "),
+    ([PASSED_ON], ["dataset.py", "helper.py"], r"mend 1d-1-basic; .*helper\.py:96; "),
+    ([SECOND], ["dataset.py", "problem6/fixes.py"], r"mend 6e-6-basic; .*fixes\.py:{second}; "),
     (DONE[:1], [], "^Next: grade --next$"),
     (DONE, [], "^Nothing is left: all checks that run here passed.$"),
 ]
@@ -177,5 +185,8 @@ def test_the_last_line_says_what_to_do_next(code, outcomes, written, says):
     write(code, *written)
     text = (code / "dataset.py").read_text(encoding="utf-8")
     line = text.split("[part 1c]")[0].count("\n") + 1
+    fixes = (code / "problem6" / "fixes.py").read_text(encoding="utf-8")
+    second = fixes.index("[part 6e]", fixes.index("class PreNormStack"))
+    says = says.replace("{second}", str(1 + fixes.count("\n", 0, second)))
     told = advise(report_of(outcomes), code, lambda ids: "grade " + " ".join(ids))
     assert re.search(says.replace("{line}", str(line)), told)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from common import pages
-from common.pages import DASHES, MUTED, SECOND, figure, hue, table
+from common.pages import BAD, DASHES, MUTED, SECOND, figure, hue, table
 
 # The key of the records whose plot shows an alarm.
 SECTION = {
@@ -108,7 +108,8 @@ def chart(
             style = {"color": hue(number, len(lines)), "linestyle": DASHES[number % len(DASHES)]}
             marker = "o" if sum(good) == 1 else None  # a line of one point would not be seen
             axes.plot(steps, drawn, marker=marker, label=name if name in named else "_", **style)
-            above = {"color": style["color"], "transform": across, "clip_on": False}
+            color = BAD if len(lines) == 1 else style["color"]
+            above = {"color": color, "transform": across, "clip_on": False}
             axes.plot(steps[~good], np.full(sum(~good), 1.04), "x", **above)
             found += [*values]
             last = f"{values[-1]:{form}}"
