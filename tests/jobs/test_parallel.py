@@ -17,7 +17,7 @@ from jobs.parallel import joined
 SETTINGS = {"max_epochs": 3, "batch_size": 4, "learning_rate": 1e-2, "log_every": 3}
 
 
-def train(rank, world, port, folder, settings):
+def train(rank, world, port, folder, seed, settings):
     """Train a small model as one of several processes, and keep weights, history and seed."""
     torch.set_num_threads(1)
     submission = load_submission(SOLUTION)
@@ -25,7 +25,7 @@ def train(rank, world, port, folder, settings):
         os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world)}
         address = f"tcp://127.0.0.1:{port}"
         torch.distributed.init_process_group("gloo", address, rank=rank, world_size=world)
-    torch.manual_seed(5)
+    torch.manual_seed(seed)
     drops = dict.fromkeys(("embd_pdrop", "resid_pdrop", "attn_pdrop"), 0.0)
     config = submission.GPTConfig(11, 14, n_layer=1, n_head=2, n_embd=8, **drops)
     model = submission.GPT(config)
@@ -45,26 +45,26 @@ def free_port():
         return free.getsockname()[1]
 
 
-def trained(world, folder, **settings):
+def trained(world, folder, seed, **settings):
     """The weights, the history and the last seed of each of `world` processes."""
-    torch.multiprocessing.spawn(train, (world, free_port(), folder, settings), nprocs=world)
+    torch.multiprocessing.spawn(train, (world, free_port(), folder, seed, settings), nprocs=world)
     return [torch.load(folder / f"{world}-{rank}.pt") for rank in range(world)]
 
 
 @pytest.mark.full
-def test_the_weights_are_those_of_one_process(tmp_path):
+def test_the_weights_are_those_of_one_process(tmp_path, seed):
     """37 rows in batches of 4: rows have different numbers of targets, and the last batch has fewer
     rows than there are processes. Within 1e-4: sums are taken in another order. The checkpoint of
     several processes serves one.
     """
-    ((alone, history, _),) = trained(1, tmp_path)
-    several = trained(3, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"))
+    ((alone, history, _),) = trained(1, tmp_path, seed)
+    several = trained(3, tmp_path, seed, ckpt_path=str(tmp_path / "run.ckpt"))
     assert len({seed for *_, seed in several}) == 3, "dropout would be the same in all"
     for weights, seen, _ in several:
         assert max((weights[name] - alone[name]).abs().max() for name in alone) < 1e-4
         assert [entry["step"] for entry in seen] == [entry["step"] for entry in history]
         assert all(abs(a["loss"] - b["loss"]) < 1e-4 for a, b in zip(seen, history))
-    ((resumed, *_),) = trained(1, tmp_path, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
+    ((resumed, *_),) = trained(1, tmp_path, seed, ckpt_path=str(tmp_path / "run.ckpt"), resume=True)
     assert all(torch.equal(resumed[name], weights[name]) for name in weights)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
+from unittest import mock
 
 import pytest
 import torch
@@ -170,3 +171,18 @@ def test_no_job_outlives_a_killed_run(stuck):
     process, _, children = stuck
     process.kill()
     wait_until(lambda: not any(map(is_running, children)))
+
+
+def test_a_terminated_training_keeps_a_checkpoint_to_resume_from(code, tmp_path):
+    """As Slurm and systems that shut down end it: without a word."""
+    save = "                    self.save_checkpoint()\n"
+    end = f'{save}                    os.kill(os.getpid(), 15) if "STOP" in os.environ else 0\n'
+    folder = code(
+        Edit("trainer.py", "ckpt_seconds = 30", "ckpt_seconds = 0"), Edit("trainer.py", save, end)
+    )
+    command = ("vanilla_pretrain", *SMOKE, "--submission", folder, "--out", tmp_path / "out")
+    with mock.patch.dict(os.environ, STOP="1"):
+        assert run_cli(*command).returncode == -signal.SIGTERM
+    process = run_cli(*command, "--resume")
+    assert process.returncode == 0 and "vanilla_pretrain continues from " in process.stdout
+    assert (tmp_path / "out" / "vanilla.pretrain.params").exists()
