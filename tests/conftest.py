@@ -36,6 +36,8 @@ def pytest_addoption(parser):
     parser.addoption(
         "--seed", type=int, help="of all random inputs; the first line has a run's own"
     )
+    # a signal may come while a command under test answers Ctrl-C in its own way
+    parser.addoption("--until", type=Path, help="end after the test in which this file appears")
 
 
 def pytest_report_header(config):
@@ -128,6 +130,12 @@ def browser():
 
     with chromium() as started:
         yield started
+
+
+def pytest_runtest_teardown(item):
+    """End where --until says."""
+    if item.config.option.until and item.config.option.until.exists():
+        item.session.shouldstop = "enough"
 
 
 def pytest_runtest_setup(item):
