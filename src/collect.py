@@ -98,6 +98,7 @@ def collect(submission: Path, out: Path, allow_missing: bool) -> None:
     print(
         _list("Left out, and how to make it:", missing)
         + _list("Warning: this cannot have full points yet:", unfinished(submission))
+        + _list("Warning: these results are damaged:", damaged(submission))
         + _list("Warning: these results are not from the files that are there now:", old),
         end="",
     )
@@ -146,9 +147,7 @@ def _size(path):
 
 
 def unfinished(submission: Path) -> list[str]:
-    """A line for each place that is not filled in yet, for each file that cannot be parsed, and for
-    each result that is something else.
-    """
+    """A line for each place that is not filled in yet, and for each file that cannot be parsed."""
     lines = []
     for name in (*STUDENT_FILES, *ANSWERS):
         if why := why_unusable(submission, name):
@@ -164,6 +163,12 @@ def unfinished(submission: Path) -> list[str]:
                 f"{name}, line {line}: not filled in ({question}: {what})"
                 for line, question, what in unwritten(name, content)
             ]
+    return lines
+
+
+def damaged(submission: Path) -> list[str]:
+    """A line for each result that is something else, or not whole."""
+    lines = []
     for name, target in MADE_BY.items():
         content = _read(submission / name)
         why = why_other(content) if content else ""

@@ -42,6 +42,8 @@ TYPED = [
         "class/ada; attention.py; rope.pretrain.params; --allow-missing",
     ),
     ("release used", "used"),
+    ("release /", "/"),
+    ("grade used/mine/x", "used/mine"),
     ("release file", "file"),
     ("release zipped", "zipped.zip"),
     ("release x.zip", "python -m instructor release x"),

@@ -6,7 +6,7 @@ hand stay what a text assumes, and a constant whose formula stands beside it.
 
 import re
 from importlib import import_module
-from math import ceil, e, erf, exp, log, pi, sqrt
+from math import ceil, e, erf, exp, log, pi, sin, sqrt
 
 import numpy as np
 import torch
@@ -140,6 +140,7 @@ def _positions():
     distances |= {"6c by 1": nearest([1]), "6c by 2": nearest([2])}
     distances["6c by longest"] = nearest([longest])
     facts = {name: f"{distance:.2f}" for name, distance in distances.items()}
+    facts |= {"4b by 44": f"{2 * abs(sin(22)):.3f}", "4b by 710": f"{2 * abs(sin(355)):.5f}"}
     facts |= {"6c longest": f"{longest:,}", "6c last": f"{2 * pi / frequencies(WIDTH)[-1]:,.0f}"}
     return facts | {"4b period": f"{round(2 * pi / frequencies(256)[-1], -1):,.0f}"}
 
@@ -150,7 +151,10 @@ def _attention():
     Q, K, V = np.eye(3)[:2], np.eye(3), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     weights, output = (numpy_attention.attention(Q, K, values) for values in (K, V))
     facts = {"5c printed": str(output.round(4))}
-    for name, matrix in (("scaled", Q @ K.T / sqrt(3)), ("weights", weights), ("output", output)):
+    facts |= {f"5a power {n}": f"{exp(-n / 2):.5f}" for n in (1, 2, 3, 4)}
+    facts |= {"5a power": f"{exp(1 / sqrt(3)):.4f}", "5a sum": f"{2 + exp(1 / sqrt(3)):.4f}"}
+    matrices = {"Q": Q, "K": K, "V": V, "S": Q @ K.T, "scaled": Q @ K.T / sqrt(3)}
+    for name, matrix in (matrices | {"weights": weights, "output": output}).items():
         for number, row in enumerate(matrix, start=1):
             facts[f"5a {name} {number}"] = [f"{round(entry, 4):g}" for entry in row]
     facts["5a large"], facts["5a small"], _ = facts["5a weights 1"]
@@ -160,6 +164,7 @@ def _attention():
         kinds = ([*measured[kind].values(), w_q[kind]] for kind in ("unscaled", "scaled"))
         cells = zip((value for pair in zip(*kinds) for value in pair), "2222334433", strict=True)
         facts[f"5b {d_k}"] = [f"{value:.{digits}f}" if value else "0" for value, digits in cells]
+    facts["5b even"] = f"{sqrt(63) / 64:.3f}"
     return facts | {"5b times": f"{w_q['unscaled'] / w_q['scaled']:.0f}"}
 
 
@@ -213,8 +218,22 @@ def _sparse():
     facts |= {"6d small": f"{few}", "6d small causal": f"{few_causal}"}
     facts |= {"6d k": f"{k:,}", "6d bound": f"{n * k:,}"}
     facts |= {"6d blocks": f"{blocks}", "6d keys of blocks": f"{blocks * sparse.BLOCK:,}"}
+    facts |= {"6d steps": f"{_steps(pattern, 1)}", "6d causal steps": f"{_steps(pattern, 0)}"}
     other = attended - row - 2 * len(strides)
     return facts | {"6d attended": f"{attended:,}", "6d other globals": f"{other}"}
+
+
+def _steps(pattern, back):
+    """The fewest connections from position 1,000 to 60,000 without global positions; back: 1 if
+    they lead to earlier positions, too.
+    """
+    reached, steps = 1 << 1000, 0  # a bit for each position
+    while not reached >> 60_000 & 1:
+        before, steps = reached, steps + 1
+        for shift in (*range(1, pattern.window + 1), *pattern.strides):
+            reached |= before << shift | back * before >> shift
+        reached &= (1 << RECORD) - 1
+    return steps
 
 
 def _stream():

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         Context(folder, setting.preset, setting.data, setting.answers, {})  # checks the folders
     except UserError as error:  # settings have the names of the options
-        raise UserError(f"{folder / SETTINGS}: {str(error).replace('--', '')}") from None
+        said = re.sub(r"(^| |\()--(?=(?:data|gold|preset)\b)", r"\1", str(error))
+        raise UserError(f"{folder / SETTINGS}: {said}") from None
     roster = read_roster(settings.roster, settings.title) if settings.roster else Roster()
     matched = match_submissions(folder, settings, roster)
     people = {person.id: person for person in (*roster.people, *(who for _, who, _ in matched))}
@@ -131,8 +133,10 @@ def _make_class(folder: Path) -> bool:
                 "the class; the first run makes it, and the submissions are named in its "
                 f"{SETTINGS}."
             )
-        if folder.exists() and not folder.is_dir():
-            raise UserError(f"{folder} is a file. Name a new folder for the class.")
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise UserError(f"{folder} is no folder. Name a new one for the class.")
+        if not next(path for path in folder.absolute().parents if path.exists()).is_dir():
+            raise UserError(f"{folder.parent} is no folder. Name a new one for the class.")
         with private():
             folder.mkdir(parents=True, exist_ok=True)
             write_text(settings, TEMPLATE.read_text(encoding="utf-8"))

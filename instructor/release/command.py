@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             "handout alone, with these problems in course.toml (handout/README.md)."
         )
     out = Path(os.path.abspath(args.out))  # without .., and a link stays one
-    archive = out.with_name(out.name + ".zip")
+    archive = out.parent / (out.name + ".zip")
     gold = args.gold and Path(os.path.abspath(args.gold))
     _check_places(out, archive, gold, args.cohort)
     require_no_drift()
@@ -119,6 +119,8 @@ def _check_places(out, archive, gold, cohort):
             f"--cohort {cohort} could be guessed, and the answers with it. Draw a number of at "
             f"least {SMALLEST:,}, such as this one: {int.from_bytes(os.urandom(7), 'big')}"
         )
+    if not out.name:
+        raise UserError(f"{out} can't be made. Name a new folder.")
     if out.suffix == ".zip":
         raise UserError(
             "OUT is the folder to make; the zip is written beside it. Write: python -m instructor "

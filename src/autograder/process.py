@@ -262,11 +262,6 @@ class SameProcess:
 
     isolation = Isolation("none", "--debug runs your code in the grader's own process")
 
-    @property
-    def pid(self) -> int | None:
-        """Of the process; None before it is started and after it is closed."""
-        return self._process and self._process.pid
-
     def __enter__(self):
         return self
 

@@ -74,9 +74,10 @@ def load_submission(folder: Path, name: str = ""):
         module = str(getattr(error, "name", "")).removeprefix("submission.")
         missing = module.replace(".", "/") + ".py"
         if missing in STUDENT_FILES:
+            alike = look_alike(folder, missing)
+            advice = "" if alike else " Copy it from the assignment, or check --submission."
             raise UserError(
-                f"{folder} has no {missing}, which this job needs{look_alike(folder, missing)}. "
-                "Copy it from the assignment, or check --submission."
+                f"{folder} has no {missing}, which this job needs{alike}.{advice}"
             ) from None
         for file in STUDENT_FILES:
             if why := why_unusable(folder, file):

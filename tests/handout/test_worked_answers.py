@@ -2,6 +2,7 @@
 instructor/documents/numbers.py computes.
 """
 
+import random
 import re
 
 import pytest
@@ -78,6 +79,17 @@ def test_the_program_of_problem_2_prints_what_the_handout_shows():
     rows = names["rows"](DATA / "birth_places_train.tsv")
     places = {*names["answers"], *(row.split("\t")[1] for row in rows)}
     assert {*names["vanilla"], *names["rope"]} <= places, "wrong answers are real cities"
+
+
+def test_what_markers_accept_for_a_token_in_the_middle(submission):
+    """6d i: right to within overlaps."""
+    from submission.problem6.efficient_attention import Pattern, attended_positions
+
+    for g, low, high in ((150, 1170, 1190), (200, 1220, 1240)):
+        assert f"{low:,} to {high:,}" in source("6d")
+        chosen = range(0, g * (75_000 // g), 75_000 // g)
+        for i in random.sample(range(30_000, 45_000), 20):
+            assert low <= len(attended_positions(i, 75_000, Pattern(), chosen)) <= high
 
 
 def test_the_reference_encoder_attends_to_the_teachers_occupation(submission):

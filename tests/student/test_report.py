@@ -163,6 +163,7 @@ WHERE = "No answer within 2 seconds.\nWhere it was: attention.py, line 64, in tu
 PASSED_ON = """dataset.py, line 166: ValueError: no
   helper.py, line 96, in finetune
   dataset.py, line 166, in _parse"""
+DEEP = failed("6e-4-basic", Verdict.EXCEPTION, "fixes.py, line 91: TypeError: no")
 PASSED_ON = failed("1d-1-basic", Verdict.EXCEPTION, PASSED_ON)
 SECOND = failed("6e-6-basic", Verdict.WRONG_ANSWER, "PreNormStack(3)(x): off by 1.")
 KINDS = {"basic": Verdict.PASSED, "hidden": None}
@@ -173,6 +174,8 @@ NEXT = [
     ([RAISED], [], r"mend 1h-3-basic; .*attention.py:70; "),
     ([failed("1h-3-basic", Verdict.TIMEOUT, WHERE)], [], "mend 1h-3-basic; .*attention.py:64; "),
     ([failed("6d-9-basic", Verdict.WRONG_ANSWER, "")], [], r"mend 6d-9-basic \(.* 1h: "),
+    ([DEEP], ["dataset.py"], r"mend 6e-4-basic; .*code/problem6/fixes\.py:91; "),
+    ([failed("1f-6-basic", Verdict.WRONG_ANSWER, "rope.pretrain.dev: 3")], [], "6-basic; read "),
     ([PASSED_ON], ["dataset.py", "helper.py"], r"mend 1d-1-basic; .*helper\.py:96; "),
     ([SECOND], ["dataset.py", "problem6/fixes.py"], r"mend 6e-6-basic; .*fixes\.py:{second}; "),
     (DONE[:1], [], "^Next: grade --next$"),
@@ -190,3 +193,10 @@ def test_the_last_line_says_what_to_do_next(code, outcomes, written, says):
     says = says.replace("{second}", str(1 + fixes.count("\n", 0, second)))
     told = advise(report_of(outcomes), code, lambda ids: "grade " + " ".join(ids))
     assert re.search(says.replace("{line}", str(line)), told)
+
+
+def test_a_file_that_cannot_be_read_is_mended_first(code):
+    text = (SOLUTION / "model.py").read_text(encoding="utf-8")
+    (code / "model.py").write_text(text, encoding="utf-16")
+    told = advise(report_of([RAISED]), code, " ".join)
+    assert re.search(r"mend 1h-3-basic; \S*code/model\.py; read", told)

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder import Manifest, Report, Verdict
 from checks.support.staging import END, GIVEN, START
-from jobs.deliverables import ANSWERS, STUDENT_FILES, unwritten
+from jobs.deliverables import ANSWERS, STUDENT_FILES, place_of, unwritten, why_unusable
 
 HANDOUT = Path(__file__).resolve().parents[3] / "handout"
 PAGES = HANDOUT / "pages.json"  # question -> page of handout.pdf; a release has it
@@ -85,7 +85,7 @@ def advise(report: Report, folder: Path, repeat: Callable[[list[str]], str]) -> 
     if not failed and report.passed_so_far and coded <= report.outcomes.keys():
         return "Nothing is left: all checks that run here passed."
     if not failed:
-        return f"Next: {repeat(['--next'])}"
+        return f"Next: {repeat(['--next'] if folder.is_dir() else [])}"
     first = failed[0]
     question = first.question
     unwritten = report.outcomes[first.id].verdict is Verdict.NOT_IMPLEMENTED and folder.is_dir()
@@ -96,38 +96,53 @@ def advise(report: Report, folder: Path, repeat: Callable[[list[str]], str]) -> 
         todo, place = f"mend {first.id}", _mend_at(first, report, folder)
         graded = {check.question for check in report.checks}
         if bases := {*report.manifest.questions[question].builds_on} - graded:
-            todo += f" (it builds on {', '.join(sorted(bases))}: is that right?)"
+            todo += f" ({question} uses your {' and '.join(sorted(bases))}: grade that, too)"
     steps = [todo, place, f"read {_where_to_read(question)}", repeat([question])]
     return "Next: " + "; ".join(filter(None, steps))
 
 
 def _mend_at(check, report, folder):
-    """Where a failed check's message points to, first of all in a part that students write; else
-    the part of its question that message or title name first; else the file.
+    """A file that cannot be read; else where a failed check's message points to, first of all in a
+    part that students write; else the part of its question that message or title name first; else
+    its file. None if it is about results, or for a zip.
     """
+    if check.artifacts or not folder.is_dir():
+        return None
+    for name in STUDENT_FILES:
+        if (folder / name).is_file() and why_unusable(folder, name):
+            return _from_here(folder / name)
     message = report.outcomes[check.id].message
     frames = re.findall(r"(?m)(?:^\s*|Where it was: )([\w/]+\.py), line (\d+)", message)
+    frames = [(place_of(name), int(line)) for name, line in frames]
+    frames = [(name, line) for name, line in frames if name in STUDENT_FILES]
     if frames:
-        own = [(name, line) for name, line in frames if _is_written(folder / name, int(line))]
-        name, line = own[-1] if own else frames[0]
-        return _place(folder / name, line)
+        written = [(name, line) for name, line in frames if _is_written(folder, name, line)]
+        name, line = written[-1] if written else frames[0]
+        return _place(_file(folder, name), line)
     parts = [part for part in unwritten_parts(GIVEN) if part.question == check.question]
-    if not parts or not folder.is_dir():
-        return None
+    files = {part.what.split(".")[0]: part.file.relative_to(GIVEN).as_posix() for part in parts}
     words = re.findall(r"\w+", f"{message} {check.title}")
-    places = {part.what.split(".")[0]: part.file.relative_to(GIVEN) for part in reversed(parts)}
-    named = [word for word in words if word in places] or [*places][:1] * (len(parts) == 1)
+    named = [word for word in words if word in files] or [*files][: len(files) == 1]
     if not named:
-        return _from_here(folder / parts[0].file.relative_to(GIVEN))
-    file = folder / places[named[0]]
+        return _from_here(_file(folder, [*files.values()][0])) if files else None
+    file = _file(folder, files[named[0]])
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    start = re.search(rf"(?m)^(?:def|class) {named[0]}\b|\Z", text).start()
-    begin = text.find(f"[part {check.question}]", start)
-    return _place(file, 1 + text.count("\n", 0, begin)) if begin >= 0 else _from_here(file)
+    found = re.search(rf"(?ms)^(?:def|class) {named[0]}\b.*?(?=^(?:def|class) |\Z)", text)
+    if not found:
+        return _from_here(file)
+    begin = found.start() + max(0, found[0].find(f"[part {check.question}]"))
+    return _place(file, 1 + text.count("\n", 0, begin))
 
 
-def _is_written(file, line):
-    """Whether a line of a file is between the markers of a part."""
+def _file(folder, name):
+    """A student's file, in its problem's folder or at the top."""
+    top = folder / PurePosixPath(name).name
+    return top if top.is_file() and not (folder / name).is_file() else folder / name
+
+
+def _is_written(folder, name, line):
+    """Whether a line of a student's file is between the markers of a part."""
+    file = _file(folder, name)
     text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
     before = "\n".join(text.split("\n")[:line])
     return before.count(START) > before.count(END)
