@@ -103,7 +103,11 @@ CLAIMS, WEIGHTS = "rope.pretrain.dev.predictions", "rope.finetune.params"
 BAD = [
     (CLAIMS, lambda lines: lines[:-1], "has 99 lines; there are 100 (laptop) or 500 (gpu)"),
     (CLAIMS, lambda lines: [*lines, ""], "has 101 lines"),
-    (CLAIMS, lambda lines: ["London"] * 100, "5 of 100 predictions are right, 5.0%; at least 20.0"),
+    (
+        CLAIMS,
+        lambda lines: ["London"] * 100,
+        "5 of 100 predictions in rope.pretrain.dev.predictions are right, 5.0%; at least 20.0",
+    ),
     (CLAIMS, lambda lines: PLACES, f"differ from what {WEIGHTS} answers with our code. The fir"),
     # right answers in place of some wrong ones: every right claim is checked
     (CLAIMS, lambda lines: [*PLACES[:50], *lines[50:]], "differ"),
