@@ -133,10 +133,9 @@ def _make_class(folder: Path) -> bool:
                 "the class; the first run makes it, and the submissions are named in its "
                 f"{SETTINGS}."
             )
-        if os.path.lexists(folder) and not folder.is_dir():
-            raise UserError(f"{folder} is no folder. Name a new one for the class.")
-        if not next(path for path in folder.absolute().parents if path.exists()).is_dir():
-            raise UserError(f"{folder.parent} is no folder. Name a new one for the class.")
+        paths = (folder, *folder.absolute().parents)
+        if not (there := next(filter(os.path.lexists, paths))).is_dir():
+            raise UserError(f"{there} is no folder. Name a new one for the class.")
         with private():
             folder.mkdir(parents=True, exist_ok=True)
             write_text(settings, TEMPLATE.read_text(encoding="utf-8"))

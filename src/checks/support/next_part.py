@@ -31,8 +31,7 @@ def unwritten_parts(folder: Path) -> list[Part]:
     """
     found = []
     for name in (*STUDENT_FILES, *ANSWERS):
-        places = [folder / name, folder / PurePosixPath(name).name]
-        file = next((place for place in places if place.is_file()), places[0])
+        file = _file(folder, name)
         source = file if file.is_file() else GIVEN / name
         content = source.read_bytes() if source.is_file() else b""
         for line, question, what in unwritten(name, content):
@@ -126,7 +125,7 @@ def _mend_at(check, report, folder):
     if not named:
         return _from_here(_file(folder, [*files.values()][0])) if files else None
     file = _file(folder, files[named[0]])
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    text = _text(file)
     found = re.search(rf"(?ms)^(?:def|class) {named[0]}\b.*?(?=^(?:def|class) |\Z)", text)
     if not found:
         return _from_here(file)
@@ -140,11 +139,14 @@ def _file(folder, name):
     return top if top.is_file() and not (folder / name).is_file() else folder / name
 
 
+def _text(file):
+    """A file as text, whatever its bytes are; "" if it is missing."""
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+
+
 def _is_written(folder, name, line):
     """Whether a line of a student's file is between the markers of a part."""
-    file = _file(folder, name)
-    text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
-    before = "\n".join(text.split("\n")[:line])
+    before = "\n".join(_text(_file(folder, name)).split("\n")[:line])
     return before.count(START) > before.count(END)
 
 
